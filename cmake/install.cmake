@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What lands in a prefix. Nothing in it names the prefix: it can be moved.
+
+set(TENURE_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
+
+install(TARGETS tenure EXPORT tenureTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS tenure_static EXPORT tenureStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY include/tenure "${TENURE_GENERATED}/include/tenure" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    FILES_MATCHING PATTERN "*.h")
+install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+install(EXPORT tenureStaticTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+
+configure_package_config_file(cmake/tenureConfig.cmake.in "${TENURE_GENERATED}/tenureConfig.cmake"
+    INSTALL_DESTINATION "${TENURE_CMAKE_DIR}")
+write_basic_package_version_file("${TENURE_GENERATED}/tenureConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${TENURE_GENERATED}/tenureConfig.cmake" "${TENURE_GENERATED}/tenureConfigVersion.cmake"
+              cmake/FindHwloc.cmake cmake/FindBLIS.cmake DESTINATION "${TENURE_CMAKE_DIR}")
+
+# From <libdir>/pkgconfig up to the prefix.
+file(RELATIVE_PATH TENURE_PC_UP "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" TENURE_PC_UP "${TENURE_PC_UP}")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative: an installed tenure can be moved")
+endif()
+configure_file(cmake/tenure.pc.in "${TENURE_GENERATED}/tenure.pc" @ONLY)
+install(FILES "${TENURE_GENERATED}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file domain.h
+ * Where bytes come from, who reclaims them, and the identity both share.
+ *
+ * Everything that holds bytes is a domain: the C library's heap, a fixed arena, a pool that caches another domain, and
+ * whatever a program supplies by a table of functions. A domain hands out blocks. A block is a small value that names
+ * one allocation; the domain checks it when it comes back, so a second release, a block of another domain and a made-up
+ * block are refused, not believed.
+ *
+ * Home. Every domain keeps its own state, and the handles of its tensors, in host memory of its *home*: the heap and an
+ * arena are their own home, a pool lives in its parent's, a program's domain in the one it names.
+ *
+ * Threads: calls on one domain may come from several threads, except create, close and reset, which need it alone.
+ */
+#ifndef TENURE_DOMAIN_H
+#define TENURE_DOMAIN_H
+
+#include "tenure/dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tnr_domain tnr_domain;
+
+/* ---- Identity and placement --------------------------------------------------------------------------------------- */
+
+/**
+ * Name of a domain. `serial` counts domains of this process from 1 and is never reused; `process` is 0 until an MPI
+ * world is attached, then rank + 1. {0, 0} means "no domain": adopted memory outside a group.
+ */
+typedef struct tnr_domain_id {
+    uint64_t process;
+    uint64_t serial;
+} tnr_domain_id;
+
+/** What kind of memory a domain hands out. */
+typedef enum tnr_memory_kind {
+    TNR_MEMORY_HOST = 0, /**< ordinary host memory, not page-locked */
+    TNR_MEMORY_PINNED,   /**< page-locked host memory */
+    TNR_MEMORY_MANAGED,  /**< host and something else reach it, in turns */
+    TNR_MEMORY_DEVICE,   /**< a device's own memory */
+    TNR_MEMORY_OTHER
+} tnr_memory_kind;
+
+/** "None" for tnr_placement.device and tnr_placement.cpu_affinity. */
+#define TNR_NONE (-1)
+
+/** Where a domain's bytes are. A tensor gets it from its domain and cannot claim another. */
+typedef struct tnr_placement {
+    tnr_memory_kind kind;
+    int32_t device;       /**< device number, or TNR_NONE */
+    int32_t cpu_affinity; /**< NUMA node (operating-system id) that the bytes are bound to, or TNR_NONE */
+} tnr_placement;
+
+/** Plain host memory, bound to nothing. */
+/* clang-format off */
+#define TNR_PLACEMENT_HOST {TNR_MEMORY_HOST, TNR_NONE, TNR_NONE}
+/* clang-format on */
+
+/** How the host reaches a block. */
+typedef enum tnr_host_access {
+    TNR_ACCESS_DIRECT = 0, /**< tnr_block.address is a host pointer */
+    TNR_ACCESS_MAPPED,     /**< only between map and unmap */
+    TNR_ACCESS_NONE        /**< never: copies by name only */
+} tnr_host_access;
+
+/** What a mapping is for. Writing keeps what is there: elements that are not written stay. */
+typedef enum tnr_map_mode { TNR_MAP_READ = 0, TNR_MAP_WRITE = 1 } tnr_map_mode;
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+
+/** One allocation of one domain. A value: copy it freely; only the first release of it counts. */
+typedef struct tnr_block {
+    void *address;       /**< host pointer when access is direct; else whatever the domain means by it */
+    uint64_t bytes;      /**< usable bytes, at least what was asked for */
+    uint64_t allocation; /**< its number inside the domain, from 1, never reused */
+    uint64_t tag;        /**< the domain's own, to find and check the block */
+} tnr_block;
+
+/** What is out, what was, what is left. Bytes are those of blocks, rounding included. */
+typedef struct tnr_domain_statistics {
+    uint64_t blocks;       /**< blocks that are out */
+    uint64_t bytes;        /**< their bytes */
+    uint64_t peak_bytes;   /**< most bytes that were out at one time */
+    uint64_t allocations;  /**< blocks ever handed out */
+    uint64_t failures;     /**< requests refused for want of room */
+    uint64_t capacity;     /**< bytes that the domain can hand out in all; 0 when it has no limit of its own */
+    uint64_t free_bytes;   /**< bytes not out, when capacity is not 0 */
+    uint64_t largest_free; /**< largest block that could be had now, when capacity is not 0 */
+} tnr_domain_statistics;
+
+/**
+ * A program's own domain, as a table of functions. `state` is `size` bytes, zeroed, 64-byte aligned, placed by the
+ * library in the home domain before `open` and given back after `close`; no domain needs a malloc of its own.
+ *
+ * Unless an entry says otherwise: any thread may call it, several at once; no lock of the library is held; it may block;
+ * it must not call the library on its own domain. A failing entry returns a status other than TNR_OK and may first call
+ * tnr_set_error.
+ */
+typedef struct tnr_domain_ops {
+    size_t size;      /**< bytes of private state; 0 for none */
+    const char *name; /**< required: a word for texts, "heap" */
+
+    /** Called once by tnr_domain_create. NULL: the zeroed state is enough. On failure close is not called. */
+    tnr_status (*open)(void *state, const void *config);
+
+    /** Called once by tnr_domain_close, when nothing of the domain is out. NULL: nothing to undo. */
+    void (*close)(void *state);
+
+    /**
+     * Required. Fill block->address and block->bytes (>= bytes), and block->tag if it helps release. `bytes` is at
+     * least 1, `alignment` a power of two. block->allocation is the library's to fill. TNR_ERR_MEMORY when full.
+     */
+    tnr_status (*allocate)(void *state, uint64_t bytes, uint64_t alignment, tnr_block *block);
+
+    /** Required. Take a block back; the library has checked that it is out and unleased. Must succeed. */
+    void (*release)(void *state, const tnr_block *block);
+
+    /** Required when access is mapped, else NULL. *host gets a pointer to the whole block, valid until unmap. */
+    tnr_status (*map)(void *state, const tnr_block *block, tnr_map_mode mode, void **host);
+
+    /** Required when access is mapped, else NULL. After it returns, what was written is what the block holds. */
+    tnr_status (*unmap)(void *state, const tnr_block *block, tnr_map_mode mode, void *host);
+
+    /** Fill capacity, free_bytes and largest_free; the library counts the rest. NULL: no limit of its own. */
+    void (*statistics)(void *state, tnr_domain_statistics *statistics);
+} tnr_domain_ops;
+
+/** What tnr_domain_create needs to know. Start from TNR_DOMAIN_CONFIG. */
+typedef struct tnr_domain_config {
+    size_t size;               /**< sizeof(tnr_domain_config) */
+    const tnr_domain_ops *ops; /**< required; must outlive the domain */
+    const void *config;        /**< handed to ops->open; not kept */
+    tnr_placement placement;   /**< stamped on every tensor of the domain */
+    tnr_host_access access;    /**< how the host reaches its blocks */
+} tnr_domain_config;
+
+/* clang-format off */
+#define TNR_DOMAIN_CONFIG {sizeof(tnr_domain_config), NULL, NULL, TNR_PLACEMENT_HOST, TNR_ACCESS_DIRECT}
+/* clang-format on */
+
+/**
+ * Make a domain from a program's table of functions.
+ *
+ * @param home   keeps the domain's state and the handles of its tensors; must be host-direct and outlive the domain.
+ * @param domain written on success.
+ * Errors: TNR_ERR_ARGUMENT when a required entry is missing or the sizes are wrong; TNR_ERR_MEMORY when home is full;
+ * whatever ops->open answers. Cost: one block of home.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *config,
+                                                    tnr_domain **domain);
+
+/**
+ * Close a domain and null *domain. NULL and a pointer to NULL are fine.
+ *
+ * TNR_ERR_BUSY, with what is in the way, while tensors, blocks, groups, engines or other domains live in it. A pool is
+ * the exception: it always closes, and its tensors stay valid (see tnr_pool_create). Views of tensors that are gone must
+ * not be used any more once the tensors' home is closed.
+ */
+TNR_API tnr_status tnr_domain_close(tnr_domain **domain);
+
+/** Identity of a domain; {0, 0} for NULL. Thread-safe. */
+TNR_API tnr_domain_id tnr_domain_identity(const tnr_domain *domain);
+
+/** True when both name the same domain. */
+static inline bool tnr_domain_id_equal(tnr_domain_id a, tnr_domain_id b)
+{
+    return a.process == b.process && a.serial == b.serial;
+}
+
+/** Word for a domain's kind ("heap", "arena", "pool", or what its table says); "none" for NULL. */
+TNR_API const char *tnr_domain_name(const tnr_domain *domain);
+
+/** Placement that every tensor of the domain has; plain host for NULL. */
+TNR_API tnr_placement tnr_domain_placement(const tnr_domain *domain);
+
+/** How the host reaches the domain's blocks; TNR_ACCESS_NONE for NULL. */
+TNR_API tnr_host_access tnr_domain_access(const tnr_domain *domain);
+
+/** Fill *statistics. TNR_ERR_ARGUMENT on NULL. Thread-safe. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_domain_statistics_get(tnr_domain *domain, tnr_domain_statistics *statistics);
+
+/* ---- Raw blocks: most programs use tensors instead ------------------------------------------------------------------ */
+
+/**
+ * Take `bytes` bytes at `alignment`.
+ *
+ * bytes == 0 gives a block with a NULL address that counts nowhere and may be released. alignment 0 means 64.
+ * Errors: TNR_ERR_ARGUMENT when alignment is no power of two; TNR_ERR_OVERFLOW when rounding leaves 64 bits;
+ * TNR_ERR_MEMORY when there is no room: the text gives what is free and the largest free block where that is known.
+ * On failure nothing changed. Cost: heap, the C library's; arena, O(1); pool, O(1) on a hit. Thread-safe.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_domain_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment,
+                                                      tnr_block *block);
+
+/**
+ * Give a block back to the domain that it came from.
+ *
+ * TNR_ERR_STALE when it was released before, TNR_ERR_FOREIGN when the domain never handed it out: nothing changed. A
+ * block with a NULL address and 0 bytes is released without effect. Thread-safe.
+ */
+TNR_API tnr_status tnr_domain_release(tnr_domain *domain, const tnr_block *block);
+
+/* ---- Heap --------------------------------------------------------------------------------------------------------- */
+
+/**
+ * A domain over the C library's allocator: 64-byte aligned, and exported buffers can be given to free().
+ *
+ * The one place where the library calls malloc, because the caller says so by name. Not in bounded builds
+ * (TNR_ERR_UNSUPPORTED). Closing it is TNR_ERR_BUSY while anything lives in it.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_heap_create(tnr_domain **heap);
+
+/* ---- Arena -------------------------------------------------------------------------------------------------------- */
+
+/** Settings of an arena. Zero means default; start from TNR_ARENA_OPTIONS. */
+typedef struct tnr_arena_options {
+    size_t size;             /**< sizeof(tnr_arena_options) */
+    uint64_t max_blocks;     /**< most blocks out at one time; 0: one per 4 KiB of region, 64 to 65536 */
+    uint64_t page;           /**< blocks start and end on multiples of this power of two; 0: 64 */
+    void *control;           /**< NULL: the arena's own state lies at the head of the region; else here */
+    uint64_t control_bytes;  /**< bytes at control; tnr_arena_bytes tells how many are needed */
+    tnr_placement placement; /**< where the caller's region is */
+} tnr_arena_options;
+
+/* clang-format off */
+#define TNR_ARENA_OPTIONS {sizeof(tnr_arena_options), 0, 0, NULL, 0, TNR_PLACEMENT_HOST}
+/* clang-format on */
+
+/**
+ * What a list of objects needs of an arena: add needs up, then ask tnr_arena_bytes. Every kind of object has a
+ * tnr_*_need call that fills one.
+ */
+typedef struct tnr_need {
+    uint64_t bytes;   /**< bytes of blocks, each rounded up to 64 */
+    uint64_t blocks;  /**< number of blocks */
+    uint64_t handles; /**< tensor handles */
+} tnr_need;
+
+/** Need of `count` raw blocks of `bytes` bytes, alignment at most 64. TNR_ERR_OVERFLOW as usual. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_block_need(uint64_t bytes, uint64_t count, tnr_need *need);
+
+/** *sum = *sum + *term * times. TNR_ERR_OVERFLOW leaves *sum as it was. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_need_add(tnr_need *sum, const tnr_need *term, uint64_t times);
+
+/**
+ * Bytes of region and of control memory that an arena of these options needs so that the whole of *need fits at once.
+ *
+ * With options->control NULL, *control_bytes is 0 and the control memory is counted in *region_bytes. max_blocks 0
+ * here means exactly need->blocks and the handles' blocks. Exact for a region that starts on a multiple of 64 (of
+ * options->page if larger); add that multiple minus one for a region that may not. A need of more than what fits in 64
+ * bits is TNR_ERR_OVERFLOW. Give the arena the *max_blocks that comes back.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *options,
+                                                  uint64_t *region_bytes, uint64_t *control_bytes,
+                                                  uint64_t *max_blocks);
+
+/**
+ * A domain inside one region that the caller supplies and keeps: never grows, no system call, O(1) whatever the history.
+ *
+ * Two-level good fit with immediate coalescing (after Masmano, Ripoll, Crespo and Real, "TLSF: a new dynamic memory
+ * allocator for real-time systems", ECRTS 2004), bookkeeping kept apart from the blocks: blocks have no headers, an
+ * overrun cannot damage it, and free memory is never touched. Fails only when no free block that the search covers is
+ * large enough: all those of a higher size class (64 classes per power of two), and the first 8 of the request's own.
+ *
+ * @param region start at any alignment; the head is rounded up and the loss deducted.
+ * @param bytes  TNR_ERR_ARGUMENT when not even the bookkeeping fits.
+ * Region (and control) must outlive the arena; closing it is TNR_ERR_BUSY while anything lives in it.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *options,
+                                                   tnr_domain **arena);
+
+/**
+ * Forget every raw block of an arena at once, in O(max_blocks). Statistics start anew; peak and counts stay.
+ * TNR_ERR_BUSY while handles, groups, engines or domains live in it: those are released one by one.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_reset(tnr_domain *arena);
+
+/**
+ * Walk the whole arena and check every invariant: neighbours, sums, lists, bitmaps. For tests and suspicion.
+ * TNR_ERR_BACKEND with the first fault found. O(max_blocks).
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_check(tnr_domain *arena);
+
+/* ---- Pool --------------------------------------------------------------------------------------------------------- */
+
+/** Retained bytes that a pool may hold when nothing else is said: 100 MiB. */
+#define TNR_POOL_DEFAULT_MAX_BYTES ((uint64_t)104857600)
+
+/** Take the cap from the environment (TENURE_POOL_MAX_BYTES) or the default. */
+#define TNR_POOL_MAX_BYTES_AUTO UINT64_MAX
+
+/** Settings of a pool. Start from TNR_POOL_OPTIONS. */
+typedef struct tnr_pool_options {
+    size_t size;        /**< sizeof(tnr_pool_options) */
+    uint64_t max_bytes; /**< cap on retained bytes; 0 retains nothing; TNR_POOL_MAX_BYTES_AUTO */
+} tnr_pool_options;
+
+/* clang-format off */
+#define TNR_POOL_OPTIONS {sizeof(tnr_pool_options), TNR_POOL_MAX_BYTES_AUTO}
+/* clang-format on */
+
+/** A pool's figures. "Retained" buffers are released ones that wait for reuse. */
+typedef struct tnr_pool_statistics {
+    uint64_t buffers;          /**< retained now */
+    uint64_t capacity_bytes;   /**< their bytes: never above max_bytes, at any moment */
+    uint64_t hits;             /**< requests served from retained buffers */
+    uint64_t misses;           /**< requests that went to the parent */
+    uint64_t evictions;        /**< retained buffers given up for the cap, for trim or for want of room */
+    uint64_t in_flight;        /**< buffers out now */
+    uint64_t in_flight_bytes;  /**< their bytes */
+    uint64_t high_water_bytes; /**< most bytes in flight and retained together, ever */
+    uint64_t max_bytes;        /**< the cap */
+} tnr_pool_statistics;
+
+/**
+ * A cache of buffers over any other domain. Same placement and access as its parent.
+ *
+ * A released buffer is kept for the next request of its size class: four classes per power of two, so at most 25 %
+ * more bytes than asked for, none at powers of two (never under 64 bytes). The best class is found in O(1). The sum of
+ * retained bytes stays under the cap at every moment; a buffer above the cap is freed at once and evicts nothing; the
+ * least recently released goes first. Zero bytes never take a buffer. When the parent is full the pool gives up all it
+ * retains and asks once more.
+ *
+ * Weak return: tnr_domain_close closes a pool also while its tensors live. They stay valid, and their bytes go straight
+ * to the parent when they are released; the parent cannot be closed before.
+ *
+ * The cap comes from options, else from TENURE_POOL_MAX_BYTES (bytes, or with suffix K, M or G), read once per process,
+ * else 100 MiB. A value that is no such number is TNR_ERR_ARGUMENT here, with the value in the text.
+ * Threads: one short lock per call; buffers are freed outside it.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options,
+                                                  tnr_domain **pool);
+
+/** Fill *statistics. TNR_ERR_ARGUMENT when the domain is no pool. Thread-safe. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_statistics_get(tnr_domain *pool, tnr_pool_statistics *statistics);
+
+/** Change the cap; lowering it evicts at once. TNR_ERR_ARGUMENT when the domain is no pool. Thread-safe. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_set_max_bytes(tnr_domain *pool, uint64_t max_bytes);
+
+/** Give up retained buffers, least recent first, until at most keep_bytes stay. *freed (may be NULL) gets the bytes. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_trim(tnr_domain *pool, uint64_t keep_bytes, uint64_t *freed);
+
+/** Bytes of the buffer that a pool hands out for a request: its size class. TNR_ERR_OVERFLOW near 2^64. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_class_bytes(uint64_t bytes, uint64_t *class_bytes);
+
+/** Need of one pool that never has more than `buffers` buffers, out and retained together (not their bytes). */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need);
+
+/* ---- Ledger ------------------------------------------------------------------------------------------------------- */
+
+/** Why a tensor's bytes were allocated: X(CONSTANT, name). */
+#define TNR_ALLOCATION_REASONS(X) \
+    X(CREATE, "create")           \
+    X(OUTPUT, "output")           \
+    X(COPY, "copy")               \
+    X(SCRATCH, "scratch")
+
+/** Why bytes were copied: X(CONSTANT, name). Each is the name of a call. */
+#define TNR_COPY_REASONS(X)             \
+    X(DUPLICATE, "duplicate")           \
+    X(FROM_ROW_MAJOR, "from_row_major") \
+    X(COPY_INTO, "copy_into")           \
+    X(TO_CONTIGUOUS, "to_contiguous")   \
+    X(PERMUTE, "permute")               \
+    X(COPY_OUT, "copy_out")             \
+    X(UPLOAD, "upload")                 \
+    X(DOWNLOAD, "download")             \
+    X(SEND, "send")                     \
+    X(RECEIVE, "receive")               \
+    X(FETCH, "fetch")
+
+#define TNR_REASON_ENUM_(CONSTANT, name) TNR_ALLOCATION_##CONSTANT,
+typedef enum tnr_allocation_reason {
+    TNR_ALLOCATION_REASONS(TNR_REASON_ENUM_) TNR_ALLOCATION_REASON_END
+} tnr_allocation_reason;
+#undef TNR_REASON_ENUM_
+#define TNR_REASON_ENUM_(CONSTANT, name) TNR_COPY_##CONSTANT,
+typedef enum tnr_copy_reason { TNR_COPY_REASONS(TNR_REASON_ENUM_) TNR_COPY_REASON_END } tnr_copy_reason;
+#undef TNR_REASON_ENUM_
+
+/** A count and the bytes behind it. */
+typedef struct tnr_ledger_entry {
+    uint64_t count;
+    uint64_t bytes; /**< logical bytes of the tensors or elements, without rounding */
+} tnr_ledger_entry;
+
+/**
+ * What was allocated and copied in a domain, by reason, since it was made or the ledger reset. A copy counts in the
+ * domain of its destination. Views, splits, moves into and out of groups, mappings and exports add nothing.
+ */
+typedef struct tnr_ledger {
+    tnr_ledger_entry allocations[TNR_ALLOCATION_REASON_END];
+    tnr_ledger_entry copies[TNR_COPY_REASON_END];
+    uint64_t releases; /**< tensors whose bytes were given back */
+} tnr_ledger;
+
+/** Fill *ledger with the domain's. Thread-safe; exact when no call is running. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_ledger_get(tnr_domain *domain, tnr_ledger *ledger);
+
+/** Set the domain's ledger to zero. Thread-safe. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_ledger_reset(tnr_domain *domain);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TENURE_DOMAIN_H */

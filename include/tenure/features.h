@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file features.h
+ * What the library that runs was built with: the same facts that the configure step printed.
+ */
+#ifndef TENURE_FEATURES_H
+#define TENURE_FEATURES_H
+
+#include "tenure/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Build facts. Strings are static and never NULL; "off" where a part is not built in. */
+typedef struct tnr_feature_set {
+    const char *version;  /**< library version, "MAJOR.MINOR.PATCH" */
+    int max_rank;         /**< TNR_MAX_RANK of the library; compare with the header's */
+    bool bounded;         /**< built for bounded memory: no malloc, no threads, no stdio */
+    bool threads;         /**< several threads may use the library at once */
+    bool debug;           /**< fills fresh and freed memory with patterns */
+    const char *hwloc;    /**< hwloc version built in, or "off" */
+    const char *blis;     /**< BLIS version built in, or "off" */
+    const char *mpi;      /**< MPI standard found when configured, or "off" */
+    const char *cuda;     /**< CUDA toolkit found when configured, or "off" */
+    const char *sanitize; /**< sanitizers compiled in, or "off" */
+} tnr_feature_set;
+
+/** Fill *features. Never fails. Thread-safe. */
+TNR_API void tnr_features(tnr_feature_set *features);
+
+/**
+ * Compare what the library was built against with what runs.
+ *
+ * TNR_ERR_BACKEND when hwloc's major API version differs from the headers', TNR_ERR_ARGUMENT when header_max_rank is not
+ * the library's. Call it as `tnr_features_check(TNR_MAX_RANK)` once at start. Thread-safe.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_features_check(int header_max_rank);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TENURE_FEATURES_H */

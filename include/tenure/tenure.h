@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file tenure.h
+ * All of the core: tensors whose owner, place and copies are always known.
+ *
+ * One owner per allocation, many descriptors; bytes never move unless a call says so by name; nothing is allocated
+ * unless a call says from where. Read the headers in this order.
+ */
+#ifndef TENURE_TENURE_H
+#define TENURE_TENURE_H
+
+#include "tenure/version.h"
+
+#include "tenure/status.h"
+
+#include "tenure/features.h"
+
+#include "tenure/dtype.h"
+
+#include "tenure/domain.h"
+
+#include "tenure/view.h"
+
+#include "tenure/tensor.h"
+
+#include "tenure/group.h"
+
+#include "tenure/engine.h"
+
+#endif /* TENURE_TENURE_H */

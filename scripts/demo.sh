@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# demo.sh [VOLUME.nii.gz]: build, watch storage move through the tour, then denoise a real head scan (or the volume given)
+# and write a picture of it. On a bare Debian 12 it installs what it needs (as root).
+set -euo pipefail
+start=$PWD
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/packages.sh
+. scripts/packages.sh
+need_packages gcc libc6-dev cmake ninja-build pkg-config libblis-dev libhwloc-dev zlib1g-dev libpng-dev
+
+if [ $# -gt 0 ]; then
+    case $1 in
+    /*) volume=$1 ;;
+    *) volume=$start/$1 ;;
+    esac
+else
+    need_packages mricron-data
+    volume=$(dpkg -L mricron-data | grep '/ch2\.nii\.gz$' | head -n 1)
+fi
+
+cmake --fresh --preset release -DTENURE_TESTS=OFF -DTENURE_BENCH=OFF -DTENURE_WERROR=OFF > build-demo.log 2>&1 ||
+    { cat build-demo.log; exit 1; }
+sed -n '/^-- tenure [0-9]/,/^  sanitize/p' build-demo.log
+cmake --build build -j "${TENURE_JOBS:-2}" >> build-demo.log 2>&1 || { tail -n 40 build-demo.log; exit 1; }
+mv build-demo.log build/demo.log
+
+printf '\n---- storage tour\n'
+build/examples/storage_tour
+
+printf '\n---- denoise %s\n' "$volume"
+build/examples/denoise "$volume" build/denoise.png
+printf '\nPicture: %s\n' "$PWD/build/denoise.png"

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The arena: a domain over the allocator of tlsf.c in a region that the caller supplies.
+ *
+ *   options.control NULL:   region | (to 64) | control | (to a granule) | granule | granule | ... | (rest) |
+ *   else:                   control elsewhere; the region holds granules only
+ *
+ *   control: | struct tnr_domain | struct arena | descriptors, row bits, list heads |
+ *
+ * A granule is `page`, at least 64 bytes, doubled until 32 bits can number those of the region (from 256 GiB on). Blocks
+ * have no headers; what is known of one lies in its descriptor: where, how large, for whom, number, generation. A block
+ * that comes back must agree with all of them, so no block is taken back that is not out, whatever its bytes say.
+ *
+ * Threads: one lock, held for the bounded time of one call of tlsf.c.
+ */
+#include "arena.h"
+#include "poison.inl.h"
+#include "tlsf_internal.h"
+
+typedef struct arena {
+    tnri_lock lock; /* guards everything below */
+    unsigned shift; /* a granule is 1 << shift bytes */
+    unsigned char *base;
+    uint64_t program_blocks;
+    uint64_t peak_granules;
+    uint64_t allocations;
+    uint64_t failures;
+    tnri_tlsf tlsf;
+} arena;
+
+#define DOMAIN_BYTES ((sizeof(tnr_domain) + 63U) / 64U * 64U)
+#define ARENA_BYTES ((sizeof(arena) + 63U) / 64U * 64U)
+
+/* What a descriptor's state says of a block that is out. */
+#define STATE_OF(use) (TNRI_TLSF_OUT + (uint32_t)(use))
+
+static inline uint64_t granules_to_bytes(const arena *self, uint64_t granules) { return granules << self->shift; }
+
+/* ---- The class ---------------------------------------------------------------------------------------------------- */
+
+static TNRI_COLD tnr_status no_room(const arena *self, uint64_t bytes, uint64_t alignment)
+{
+    if (self->tlsf.blocks_out == self->tlsf.block_limit) {
+        return tnri_fail(TNR_ERR_MEMORY,
+                         "arena: no room for %llu bytes: all max_blocks = %llu blocks are out, %llu bytes free",
+                         TNRI_LLU(bytes), TNRI_LLU(self->tlsf.block_limit),
+                         TNRI_LLU(granules_to_bytes(self, self->tlsf.free_units)));
+    }
+    return tnri_fail(TNR_ERR_MEMORY,
+                     "arena: no room for %llu bytes at alignment %llu: %llu bytes free, largest free block %llu",
+                     TNRI_LLU(bytes), TNRI_LLU(alignment), TNRI_LLU(granules_to_bytes(self, self->tlsf.free_units)),
+                     TNRI_LLU(granules_to_bytes(self, tnri_tlsf_largest(&self->tlsf))));
+}
+
+static tnr_status arena_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                 tnr_block *block)
+{
+    arena *self = domain->state;
+    uint64_t rounded;
+    TNR_REQUIRE(tnri_round_up(bytes, UINT64_C(1) << self->shift, &rounded), TNR_ERR_OVERFLOW,
+                "arena: %llu bytes, rounded up, do not fit in 64 bits", TNRI_LLU(bytes));
+    const uint64_t granules = rounded >> self->shift;
+    const uint64_t steps = alignment >> self->shift;
+
+    tnri_lock_take(&self->lock);
+    tnri_tlsf *tlsf = &self->tlsf;
+    uint32_t index = 0;
+    if (TNRI_LIKELY(granules <= tlsf->free_units)) {
+        index = tnri_tlsf_take(tlsf, (uint32_t)granules, steps > 1 ? steps : 1, STATE_OF(use));
+    }
+    if (TNRI_UNLIKELY(index == 0)) {
+        self->failures++;
+        const tnr_status status = no_room(self, bytes, alignment);
+        tnri_lock_give(&self->lock);
+        return status;
+    }
+    tnri_tlsf_block *taken = &tlsf->blocks[index];
+    const uint64_t out = tlsf->unit_count - tlsf->free_units;
+    self->peak_granules = tnri_max_u64(self->peak_granules, out);
+    self->allocations++;
+    self->program_blocks += use == TNRI_FOR_PROGRAM ? 1U : 0U;
+    taken->u.number = tnri_mint(domain);
+    block->address = self->base + granules_to_bytes(self, taken->offset);
+    block->bytes = rounded;
+    block->allocation = taken->u.number;
+    block->tag = (uint64_t)taken->generation << 32 | index;
+    tnri_lock_give(&self->lock);
+    tnri_poison_mark_used(block->address, rounded);
+    return TNR_OK;
+}
+
+/* TNR_OK when the block is out exactly as it says. The lock is held. */
+static inline tnr_status recognise(const arena *self, const tnr_block *block)
+{
+    const tnri_tlsf *tlsf = &self->tlsf;
+    const uint32_t index = (uint32_t)block->tag;
+    const uint32_t generation = (uint32_t)(block->tag >> 32);
+    const uint64_t at = (uint64_t)((uintptr_t)block->address - (uintptr_t)self->base);
+    if (index == 0 || index > 2U * (uint64_t)tlsf->block_limit + 1U || at >> self->shift >= tlsf->unit_count) {
+        return TNR_ERR_FOREIGN;
+    }
+    const tnri_tlsf_block *known = &tlsf->blocks[index];
+    if (TNRI_UNLIKELY(generation != known->generation)) {
+        /* Generations count from tlsf->generation: an earlier one was handed out once, a later one never. */
+        return generation - tlsf->generation < known->generation - tlsf->generation ? TNR_ERR_STALE : TNR_ERR_FOREIGN;
+    }
+    const bool same = known->state >= TNRI_TLSF_OUT && granules_to_bytes(self, known->offset) == at &&
+                      granules_to_bytes(self, known->units) == block->bytes && known->u.number == block->allocation;
+    return same ? TNR_OK : TNR_ERR_FOREIGN;
+}
+
+static TNRI_COLD tnr_status refuse(tnr_status status, const tnr_block *block)
+{
+    return status == TNR_ERR_STALE
+               ? tnri_fail(status, "arena: block %llu was released before", TNRI_LLU(block->allocation))
+               : tnri_fail(status, "arena: block %llu was not handed out by this arena", TNRI_LLU(block->allocation));
+}
+
+static tnr_status arena_release(tnr_domain *domain, const tnr_block *block)
+{
+    arena *self = domain->state;
+    tnri_lock_take(&self->lock);
+    const tnr_status status = recognise(self, block);
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        tnri_lock_give(&self->lock);
+        return refuse(status, block);
+    }
+    const uint32_t index = (uint32_t)block->tag;
+    self->program_blocks -= self->tlsf.blocks[index].state == STATE_OF(TNRI_FOR_PROGRAM) ? 1U : 0U;
+    /* Under the lock: once it is given back, the bytes may be another thread's. */
+    tnri_poison_mark_free(block->address, block->bytes);
+    tnri_tlsf_give(&self->tlsf, index);
+    tnri_lock_give(&self->lock);
+    return TNR_OK;
+}
+
+static void arena_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
+{
+    arena *self = domain->state;
+    tnri_lock_take(&self->lock);
+    const tnri_tlsf *tlsf = &self->tlsf;
+    statistics->blocks = tlsf->blocks_out;
+    statistics->bytes = granules_to_bytes(self, tlsf->unit_count - tlsf->free_units);
+    statistics->peak_bytes = granules_to_bytes(self, self->peak_granules);
+    statistics->allocations = self->allocations;
+    statistics->failures = self->failures;
+    statistics->capacity = granules_to_bytes(self, tlsf->unit_count);
+    statistics->free_bytes = granules_to_bytes(self, tlsf->free_units);
+    statistics->largest_free = granules_to_bytes(self, tnri_tlsf_largest(tlsf));
+    tnri_lock_give(&self->lock);
+}
+
+static uint64_t arena_program_blocks(tnr_domain *domain)
+{
+    arena *self = domain->state;
+    tnri_lock_take(&self->lock);
+    const uint64_t blocks = self->program_blocks;
+    tnri_lock_give(&self->lock);
+    return blocks;
+}
+
+static tnr_status arena_transfer(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to)
+{
+    arena *self = domain->state;
+    tnri_lock_take(&self->lock);
+    tnr_status status = recognise(self, block);
+    if (status == TNR_OK) {
+        tnri_tlsf_block *known = &self->tlsf.blocks[(uint32_t)block->tag];
+        const bool program = known->state == STATE_OF(TNRI_FOR_PROGRAM);
+        if (program != (from == TNRI_FOR_PROGRAM)) {
+            status = TNR_ERR_FOREIGN;
+        } else {
+            known->state = STATE_OF(to);
+            self->program_blocks += to == TNRI_FOR_PROGRAM ? 1U : 0U;
+            self->program_blocks -= program ? 1U : 0U;
+        }
+    }
+    tnri_lock_give(&self->lock);
+    return status == TNR_OK ? TNR_OK : refuse(status, block);
+}
+
+static void arena_destroy(tnr_domain *domain)
+{
+    const arena *self = domain->state;
+    tnri_slab_close(domain);
+    tnri_poison_show(self->base, granules_to_bytes(self, self->tlsf.unit_count));
+}
+
+static const tnri_domain_class arena_class = {
+    .name = "arena",
+    .allocate = arena_allocate,
+    .release = arena_release,
+    .statistics = arena_statistics,
+    .program_blocks = arena_program_blocks,
+    .transfer = arena_transfer,
+    .destroy = arena_destroy,
+};
+
+/* ---- Sizes -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t control_need(uint32_t rows, uint32_t max_blocks)
+{
+    return DOMAIN_BYTES + ARENA_BYTES + tnri_tlsf_table_bytes(rows, max_blocks);
+}
+
+/* Smallest granule of at least `page` bytes of which a region of `bytes` bytes has no more than 32 bits can number. */
+static uint64_t granule_of(uint64_t bytes, uint64_t page)
+{
+    uint64_t granule = tnri_max_u64(page, TNRI_UNIT);
+    while (bytes / granule > TNRI_TLSF_MOST_UNITS) {
+        granule *= 2;
+    }
+    return granule;
+}
+
+static uint64_t default_max_blocks(uint64_t bytes) { return tnri_min_u64(tnri_max_u64(bytes / 4096U, 64U), 65536U); }
+
+static tnr_status options_check(const char *op, const tnr_arena_options *options)
+{
+    TNR_REQUIRE(options->size == sizeof(*options), TNR_ERR_ARGUMENT, "%s: options.size is %llu, expected %llu", op,
+                TNRI_LLU(options->size), TNRI_LLU(sizeof(*options)));
+    TNR_REQUIRE(options->page == 0 || tnri_is_power_of_two(options->page), TNR_ERR_ARGUMENT,
+                "%s: page %llu is no power of two", op, TNRI_LLU(options->page));
+    TNR_REQUIRE(options->max_blocks <= TNRI_TLSF_MOST_BLOCKS, TNR_ERR_ARGUMENT, "%s: max_blocks %llu is above %llu", op,
+                TNRI_LLU(options->max_blocks), TNRI_LLU(TNRI_TLSF_MOST_BLOCKS));
+    return TNR_OK;
+}
+
+tnr_status tnr_block_need(uint64_t bytes, uint64_t count, tnr_need *need)
+{
+    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "block_need: need must not be NULL");
+    uint64_t rounded;
+    uint64_t sum;
+    TNR_REQUIRE(tnri_round_up(bytes, TNRI_UNIT, &rounded) && tnri_mul_u64(rounded, count, &sum), TNR_ERR_OVERFLOW,
+                "block_need: %llu blocks of %llu bytes do not fit in 64 bits", TNRI_LLU(count), TNRI_LLU(bytes));
+    need->bytes = sum;
+    need->blocks = bytes != 0 ? count : 0; /* 0 bytes take no block */
+    need->handles = 0;
+    return TNR_OK;
+}
+
+static bool add_times(uint64_t sum, uint64_t term, uint64_t times, uint64_t *result)
+{
+    uint64_t product;
+    return tnri_mul_u64(term, times, &product) && tnri_add_u64(sum, product, result);
+}
+
+tnr_status tnr_need_add(tnr_need *sum, const tnr_need *term, uint64_t times)
+{
+    TNR_REQUIRE(sum != NULL && term != NULL, TNR_ERR_ARGUMENT, "need_add: sum and term must not be NULL");
+    tnr_need result;
+    TNR_REQUIRE(add_times(sum->bytes, term->bytes, times, &result.bytes) &&
+                    add_times(sum->blocks, term->blocks, times, &result.blocks) &&
+                    add_times(sum->handles, term->handles, times, &result.handles),
+                TNR_ERR_OVERFLOW, "need_add: the sum of needs does not fit in 64 bits");
+    *sum = result;
+    return TNR_OK;
+}
+
+/* Region for `blocks` blocks of `bytes` bytes in all with this granule; *control as if it lay elsewhere. */
+static bool region_for(uint64_t bytes, uint64_t blocks, uint64_t max_blocks, uint64_t granule, bool inside,
+                       uint64_t *region, uint64_t *control)
+{
+    uint64_t most;
+    if (!add_times(bytes, granule - TNRI_UNIT, blocks, &most)) {
+        return false;
+    }
+    /* No block loses more than granule - 64 to rounding, and the sum is a whole number of granules: round down. */
+    const uint64_t granules = tnri_max_u64(most / granule, 1U);
+    if (granules > TNRI_TLSF_MOST_UNITS) {
+        /* Too fine a granule: any answer that makes granule_of choose a coarser one. */
+        *region = granules * granule;
+        *control = 0;
+        return true;
+    }
+    uint64_t head = 0;
+    *control = control_need(tnri_tlsf_rows((uint32_t)granules), (uint32_t)max_blocks);
+    return (!inside || tnri_round_up(*control, granule, &head)) && add_times(head, granule, granules, region);
+}
+
+tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *options, uint64_t *region_bytes,
+                           uint64_t *control_bytes, uint64_t *max_blocks)
+{
+    const tnr_arena_options defaults = TNR_ARENA_OPTIONS;
+    TNR_REQUIRE(need != NULL && region_bytes != NULL && control_bytes != NULL && max_blocks != NULL, TNR_ERR_ARGUMENT,
+                "arena_bytes: need and results must not be NULL");
+    options = options != NULL ? options : &defaults;
+    TNR_TRY(options_check("arena_bytes", options));
+
+    const uint64_t chunks = need->handles / TNRI_SLAB_CHUNK_SLOTS + (need->handles % TNRI_SLAB_CHUNK_SLOTS != 0);
+    uint64_t bytes;
+    uint64_t blocks;
+    TNR_REQUIRE(add_times(need->bytes, TNRI_SLAB_CHUNK_BYTES, chunks, &bytes) &&
+                    tnri_add_u64(need->blocks, chunks, &blocks) && blocks <= TNRI_TLSF_MOST_BLOCKS,
+                TNR_ERR_OVERFLOW, "arena_bytes: %llu bytes in %llu blocks and %llu handles are more than an arena can hold",
+                TNRI_LLU(need->bytes), TNRI_LLU(need->blocks), TNRI_LLU(need->handles));
+    const uint64_t limit = options->max_blocks != 0 ? options->max_blocks : tnri_max_u64(blocks, 1U);
+    TNR_REQUIRE(limit >= blocks, TNR_ERR_ARGUMENT, "arena_bytes: max_blocks is %llu, the need has %llu blocks",
+                TNRI_LLU(limit), TNRI_LLU(blocks));
+
+    const bool inside = options->control == NULL;
+    uint64_t region = 0;
+    uint64_t control = 0;
+    uint64_t granule = granule_of(0, options->page);
+    for (;;) {
+        TNR_REQUIRE(granule != 0 && region_for(bytes, blocks, limit, granule, inside, &region, &control),
+                    TNR_ERR_OVERFLOW, "arena_bytes: the region does not fit in 64 bits");
+        const uint64_t chosen = granule_of(region, options->page);
+        if (chosen <= granule) {
+            if (chosen < granule) {
+                /* Just small enough for a finer granule, which needs more: make it too large for that one. */
+                region = (TNRI_TLSF_MOST_UNITS + UINT64_C(1)) * chosen;
+            }
+            break;
+        }
+        granule = chosen;
+    }
+    *region_bytes = region;
+    *control_bytes = inside ? 0 : control;
+    *max_blocks = limit;
+    return TNR_OK;
+}
+
+/* ---- Birth and reset ---------------------------------------------------------------------------------------------- */
+
+/* Where everything lies, as addresses. */
+typedef struct layout {
+    uint64_t control;
+    uint64_t base;
+    uint64_t granule;
+    uint32_t granules;
+    uint32_t rows;
+} layout;
+
+/*
+ * Most granules that fit into [region, end). Fewer rows leave more room for granules but serve fewer of them: the best
+ * number of rows wins, so that a larger region never holds less.
+ */
+static void place(layout *at, uint64_t region, uint64_t end, uint32_t max_blocks, bool inside)
+{
+    at->granules = 0;
+    for (uint32_t rows = 1; rows <= TNRI_TLSF_MOST_ROWS; rows++) {
+        const uint64_t head = inside ? control_need(rows, max_blocks) : 0;
+        uint64_t control = region;
+        uint64_t base;
+        if ((inside && !tnri_round_up(region, TNRI_UNIT, &control)) || !tnri_add_u64(control, head, &base) ||
+            !tnri_round_up(base, at->granule, &base) || base >= end) {
+            break;
+        }
+        const uint64_t granules = tnri_min_u64((end - base) / at->granule, tnri_tlsf_most_units(rows));
+        if (granules > at->granules) {
+            at->granules = (uint32_t)granules;
+            at->rows = tnri_tlsf_rows((uint32_t)granules);
+            at->control = control;
+            at->base = base;
+        }
+    }
+}
+
+/* Fill *at, or say why it cannot be. */
+static tnr_status plan_layout(uint64_t region, uint64_t bytes, const tnr_arena_options *options, uint32_t max_blocks,
+                              layout *at)
+{
+    uint64_t end;
+    TNR_REQUIRE(bytes <= SIZE_MAX && tnri_add_u64(region, bytes, &end) && end - 1U <= UINTPTR_MAX, TNR_ERR_OVERFLOW,
+                "arena_create: a region of %llu bytes leaves the address space", TNRI_LLU(bytes));
+    const bool inside = options->control == NULL;
+    at->granule = granule_of(bytes, options->page);
+    place(at, region, end, max_blocks, inside);
+    TNR_REQUIRE(at->granules != 0, TNR_ERR_ARGUMENT,
+                "arena_create: %llu bytes have no room for %s one granule of %llu bytes", TNRI_LLU(bytes),
+                inside ? "the bookkeeping and" : "", TNRI_LLU(at->granule));
+    if (inside) {
+        return TNR_OK;
+    }
+    const uint64_t control = (uint64_t)(uintptr_t)options->control;
+    uint64_t control_end;
+    const uint64_t head = control_need(at->rows, max_blocks);
+    TNR_REQUIRE(tnri_add_u64(control, options->control_bytes, &control_end) &&
+                    tnri_round_up(control, TNRI_UNIT, &at->control) && at->control <= control_end &&
+                    control_end - at->control >= head,
+                TNR_ERR_ARGUMENT, "arena_create: control has %llu bytes, the bookkeeping needs %llu from a multiple of 64",
+                TNRI_LLU(options->control_bytes), TNRI_LLU(head));
+    TNR_REQUIRE(at->control + head <= region || at->control >= end, TNR_ERR_OVERLAP,
+                "arena_create: control lies in the region");
+    return TNR_OK;
+}
+
+tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *options, tnr_domain **result)
+{
+    const tnr_arena_options defaults = TNR_ARENA_OPTIONS;
+    TNR_REQUIRE(region != NULL && bytes != 0 && result != NULL, TNR_ERR_ARGUMENT,
+                "arena_create: region, bytes and arena must not be NULL or 0");
+    options = options != NULL ? options : &defaults;
+    TNR_TRY(options_check("arena_create", options));
+    TNR_REQUIRE(options->placement.kind == TNR_MEMORY_HOST || options->placement.kind == TNR_MEMORY_PINNED ||
+                    options->placement.kind == TNR_MEMORY_MANAGED,
+                TNR_ERR_RESIDENCY, "arena_create: the region must be memory that the host reaches directly");
+
+    const uint64_t max_blocks = options->max_blocks != 0 ? options->max_blocks : default_max_blocks(bytes);
+    layout at = {0, 0, 0, 0, 0};
+    TNR_TRY(plan_layout((uint64_t)(uintptr_t)region, bytes, options, (uint32_t)max_blocks, &at));
+    unsigned char *control = options->control == NULL
+                                 ? (unsigned char *)region + (at.control - (uint64_t)(uintptr_t)region)
+                                 : (unsigned char *)options->control + (at.control - (uint64_t)(uintptr_t)options->control);
+    tnr_domain prepared;
+    memset(&prepared, 0, sizeof(prepared));
+    TNR_TRY(tnri_domain_init(&prepared, &arena_class, NULL, options->placement, TNR_ACCESS_DIRECT));
+
+    tnr_domain *domain = (tnr_domain *)(void *)control;
+    arena *self = (arena *)(void *)(control + DOMAIN_BYTES);
+    memcpy(domain, &prepared, sizeof(prepared));
+    memset(self, 0, sizeof(*self));
+    domain->home = domain;
+    domain->state = self;
+    self->shift = tnri_lowest_bit(at.granule);
+    self->base = (unsigned char *)region + (at.base - (uint64_t)(uintptr_t)region);
+    /* A first generation of its own, so that blocks of an earlier arena in the same place are not taken for ours. */
+    const uint32_t generation = (uint32_t)domain->id.serial * 0x9E3779B9U;
+    tnri_tlsf_init(&self->tlsf, control + DOMAIN_BYTES + ARENA_BYTES, at.granules, (uint32_t)max_blocks,
+                   at.base >> self->shift, generation);
+    tnri_poison_hide(self->base, granules_to_bytes(self, at.granules));
+    *result = domain;
+    return TNR_OK;
+}
+
+static tnr_status arena_of(const char *op, tnr_domain *domain, arena **self)
+{
+    TNR_REQUIRE(domain != NULL && domain->kind == &arena_class, TNR_ERR_ARGUMENT, "%s: expected an arena, found %s", op,
+                tnr_domain_name(domain));
+    *self = domain->state;
+    return TNR_OK;
+}
+
+tnr_status tnr_arena_reset(tnr_domain *domain)
+{
+    arena *self = NULL;
+    TNR_TRY(arena_of("arena_reset", domain, &self));
+    tnri_lock_take(&domain->slab.lock);
+    const uint64_t users = domain->users;
+    tnri_lock_give(&domain->slab.lock);
+    TNR_REQUIRE(users == 0, TNR_ERR_BUSY, "arena_reset: %llu handles, groups, engines or domains live in the arena",
+                TNRI_LLU(users));
+
+    tnri_lock_take(&self->lock);
+    tnri_tlsf_block *blocks = self->tlsf.blocks;
+    for (uint32_t index = blocks[0].after; index != 0;) {
+        if (blocks[index].state != STATE_OF(TNRI_FOR_PROGRAM)) {
+            index = blocks[index].after;
+            continue;
+        }
+        tnri_poison_mark_free(self->base + granules_to_bytes(self, blocks[index].offset),
+                              granules_to_bytes(self, blocks[index].units));
+        tnri_tlsf_give(&self->tlsf, index);
+        index = blocks[index].after; /* giving keeps the descriptor and merges into it */
+    }
+    self->program_blocks = 0;
+    tnri_lock_give(&self->lock);
+    return TNR_OK;
+}
+
+tnr_status tnr_arena_check(tnr_domain *domain)
+{
+    arena *self = NULL;
+    TNR_TRY(arena_of("arena_check", domain, &self));
+    tnri_lock_take(&self->lock);
+    const char *fault = tnri_tlsf_check(&self->tlsf);
+    uint64_t program_blocks = 0;
+    const tnri_tlsf_block *blocks = self->tlsf.blocks;
+    for (uint32_t index = blocks[0].after; fault == NULL && index != 0; index = blocks[index].after) {
+        program_blocks += blocks[index].state == STATE_OF(TNRI_FOR_PROGRAM) ? 1U : 0U;
+    }
+    if (fault == NULL && program_blocks != self->program_blocks) {
+        fault = "the count of the program's blocks is wrong";
+    }
+    tnri_lock_give(&self->lock);
+    TNR_REQUIRE(fault == NULL, TNR_ERR_BACKEND, "arena_check: %s", fault);
+    return TNR_OK;
+}

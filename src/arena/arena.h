@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this room offers to the rooms above: domains from the inside, handles with generations, ledger entries.
+ *
+ * Picture of a home domain and what hangs from it:
+ *
+ *   home (heap or arena) ── slab: chunks of handle slots, mapped as long as the home lives
+ *     ├─ domain record of a pool ── parent ─> home or another domain
+ *     └─ domain record of a program's domain
+ *
+ * `users` of a domain counts what would dangle if it closed: tensors and drafts, raw blocks where the domain's class does
+ * not count them itself, exported blocks, groups, engines, and domains whose home or parent it is. It is guarded by the
+ * lock of the home's slab, as are the ledger and the slab itself: making a tensor takes that lock once.
+ */
+#ifndef TENURE_ARENA_ARENA_H
+#define TENURE_ARENA_ARENA_H
+
+#include "base.h"
+
+/* ---- Handles ---------------------------------------------------------------------------------------------------------- */
+
+/* What a slot is at the moment; checked on every use of a handle. */
+typedef enum tnri_handle_kind {
+    TNRI_HANDLE_FREE = 0,
+    TNRI_HANDLE_TENSOR,
+    TNRI_HANDLE_DRAFT,
+    TNRI_HANDLE_GROUPED, /* a tensor that lives in a group's owner table */
+    TNRI_HANDLE_BLOCK    /* a raw block of a domain that keeps no list of its own */
+} tnri_handle_kind;
+
+/*
+ * Head of every slot; storage puts the rest behind it. `state` is generation << 32 | lease, changed only by atomic
+ * operations and never reset while the home lives, so a stale view always meets a generation that is not its own
+ * (generations wrap after 2^32 uses of one slot). Fields other than state are written while the slot is out of the free
+ * list and nobody else knows it.
+ */
+typedef struct tnri_slab_chunk tnri_slab_chunk;
+
+typedef struct tnri_handle {
+    _Atomic uint64_t state;
+    tnr_domain *home;
+    struct tnri_handle *next; /* free list */
+    _Atomic uint32_t kind;    /* tnri_handle_kind */
+    tnri_slab_chunk *chunk;
+} tnri_handle;
+
+/* Bytes of one slot: head, what storage keeps of a tensor (tensor.c asserts that it fits), and its shape. */
+#define TNRI_HANDLE_BYTES ((192U + 8U * TNR_MAX_RANK + 63U) / 64U * 64U)
+
+/* Slots that a slab adds at a time: one block of its home. */
+#define TNRI_SLAB_CHUNK_SLOTS 16U
+#define TNRI_SLAB_CHUNK_BYTES (64U + TNRI_SLAB_CHUNK_SLOTS * TNRI_HANDLE_BYTES)
+
+typedef struct tnri_slab {
+    tnri_lock lock; /* guards everything below, and users and ledger of every domain of this home */
+    tnri_handle *free;
+    tnri_slab_chunk *chunks;
+    uint64_t chunk_count;
+    uint64_t live; /* slots that are out */
+} tnri_slab;
+
+/*
+ * Take a slot for something that lives in `domain` (its home's slab), count it as a user there, and enter `bytes` under
+ * `reason` in its ledger (reason TNR_ALLOCATION_REASON_END: no entry). The slot comes back with kind FREE: the caller fills
+ * it and then sets the kind. TNR_ERR_MEMORY when the home is full; nothing changed then.
+ */
+tnr_status tnri_handle_take(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes, tnri_handle **handle);
+
+/*
+ * Undo tnri_handle_take because what should follow failed: ledger and counts as before, and a chunk that was added for it
+ * goes back.
+ */
+void tnri_handle_cancel(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes, tnri_handle *handle);
+
+/* Make a filled slot a handle that views may name from now on. */
+void tnri_handle_publish(tnri_handle *handle, tnri_handle_kind kind);
+
+/* The slot at this address, or NULL when it is none of the home's: never looks at memory that is not a slot. O(chunks). */
+tnri_handle *tnri_slab_find(tnr_domain *home, uint64_t address);
+
+/* Give all chunks back; nothing is out any more. */
+void tnri_slab_close(tnr_domain *home);
+
+/*
+ * Put a slot back whose generation was already ended (state: new generation, lease 0); `released` adds to the ledger's
+ * releases. When the domain is a closed pool and this was its last user, the pool's record goes too.
+ */
+void tnri_handle_give(tnr_domain *domain, tnri_handle *handle, bool released);
+
+/* ---- Domains from the inside -------------------------------------------------------------------------------------------- */
+
+/* Whom a block is for. A domain that counts its blocks remembers it with each. */
+typedef enum tnri_block_use {
+    TNRI_FOR_TENSOR, /* bytes of a tensor: its handle counts as a user */
+    TNRI_FOR_RECORD, /* handle chunks, domain records, tables: what they serve counts as a user */
+    TNRI_FOR_PROGRAM /* a raw block: keeps the domain from closing; tnr_arena_reset forgets it */
+} tnri_block_use;
+
+/* Behaviour of a kind of domain. All entries required unless NULL is given a meaning. */
+typedef struct tnri_domain_class {
+    const char *name; /* NULL: the program's table has it */
+    /* Fill *block, its number by tnri_mint or the class's own count. bytes >= 1, alignment a power of two >= 64. */
+    tnr_status (*allocate)(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use, tnr_block *block);
+    /* TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed, for a block that is not out. */
+    tnr_status (*release)(tnr_domain *domain, const tnr_block *block);
+    tnr_status (*map)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host); /* NULL: direct */
+    tnr_status (*unmap)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host); /* NULL: direct */
+    void (*statistics)(tnr_domain *domain, tnr_domain_statistics *statistics);
+    /*
+     * Number of the program's raw blocks that are out. NULL: the class keeps no list of its blocks, and the core gives
+     * each raw block a handle slot, which counts as a user and makes release exact.
+     */
+    uint64_t (*program_blocks)(tnr_domain *domain);
+    /*
+     * A block changes hands between tensor and program (export, import): checked as release checks, counts moved. NULL when
+     * program_blocks is, and for classes whose tensors are never exported as blocks of their own (pools).
+     */
+    tnr_status (*transfer)(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to);
+    /* tnr_domain_close succeeded; users may still live when `outlives_close`. NULL: nothing to do. */
+    void (*close)(tnr_domain *domain);
+    /* Nothing uses the domain any more: give back what creation took beyond the record itself. NULL: nothing. */
+    void (*destroy)(tnr_domain *domain);
+    bool outlives_close; /* pools: closing is fine while tensors live, and release goes on working until the last */
+} tnri_domain_class;
+
+/* Blocks out of a domain whose class does not count them itself: the heap and programs' domains. */
+typedef struct tnri_tally {
+    tnri_lock lock;
+    uint64_t blocks;
+    uint64_t bytes;
+    uint64_t peak_bytes;
+    uint64_t allocations;
+    uint64_t failures;
+} tnri_tally;
+
+void tnri_tally_take(tnri_tally *tally, uint64_t bytes);
+void tnri_tally_give(tnri_tally *tally, uint64_t bytes);
+void tnri_tally_failure(tnri_tally *tally);
+void tnri_tally_report(tnri_tally *tally, tnr_domain_statistics *statistics);
+
+struct tnr_domain {
+    const tnri_domain_class *kind;
+    tnr_domain *home;   /* self for heap and arena */
+    tnr_domain *parent; /* domain whose user this one is, besides home; NULL: none */
+    tnr_domain_id id;
+    tnr_placement placement;
+    tnr_host_access access;
+    bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
+    tnr_block record;    /* block of the home that holds this struct, when it is another domain's */
+    uint64_t users;      /* guarded by the home's slab lock */
+    tnr_ledger ledger;   /* guarded by the home's slab lock */
+    _Atomic uint64_t minted; /* allocation numbers given out */
+    tnri_slab slab;      /* used when home == self */
+    tnri_tally tally;    /* for classes that do not count themselves */
+    void *state;         /* the class's own */
+};
+
+/* Give back the record of a domain that nothing uses any more: class close, then the block that holds it. */
+void tnri_domain_free_record(tnr_domain *domain);
+
+/* Next domain serial; TNR_ERR_OVERFLOW when none is left. */
+tnr_status tnri_mint_domain_id(tnr_domain_id *id);
+
+/* Fill the common part: identity (a new serial: TNR_ERR_OVERFLOW when none is left), home, access, placement. */
+tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, tnr_domain *home, tnr_placement placement,
+                            tnr_host_access access);
+
+/*
+ * Take a zeroed block of the domain's home for a record of ours (a domain, a group, an engine, a table). Not in the ledger;
+ * whatever the record is for counts as a user (tnri_domain_use).
+ */
+tnr_status tnri_record_take(tnr_domain *domain, uint64_t bytes, tnr_block *block);
+void tnri_record_give(tnr_domain *domain, const tnr_block *block);
+
+/* Count or uncount one user of a domain (a group, an engine, a child, an exported block). The last user of a closed pool
+ * takes the pool's record with it. */
+void tnri_domain_use(tnr_domain *domain);
+void tnri_domain_unuse(tnr_domain *domain);
+
+/* Bytes for a tensor, 64-byte aligned; 0 bytes give a zeroed block. */
+tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block);
+/* The block is known to be good. */
+void tnri_block_give(tnr_domain *domain, const tnr_block *block);
+
+/*
+ * A tensor's block becomes the program's (*lent is what it may give to tnr_domain_release), or the program's block a
+ * tensor's again. A block that is not out that way is TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed.
+ */
+tnr_status tnri_block_lend(tnr_domain *domain, const tnr_block *block, tnr_block *lent);
+tnr_status tnri_block_retake(tnr_domain *domain, const tnr_block *lent, tnr_block *block);
+
+/* Next allocation number of a domain. */
+uint64_t tnri_mint(tnr_domain *domain);
+
+/* Enter a copy of `bytes` bytes in the ledger of the domain of its destination; NULL (adopted memory): nowhere. */
+void tnri_ledger_copy(tnr_domain *domain, tnr_copy_reason reason, uint64_t bytes);
+
+/* The word in a program's table of functions. */
+const char *tnri_program_domain_name(const tnr_domain *domain);
+
+/* ---- Pool internals that tensors need ------------------------------------------------------------------------------------ */
+
+bool tnri_is_pool(const tnr_domain *domain);
+bool tnri_is_heap(const tnr_domain *domain);
+
+/* What a block of the pool that is out is to pool->parent; and: it leaves the pool for good, the parent's block it is. */
+void tnri_pool_parent_block(tnr_domain *pool, const tnr_block *block, tnr_block *parent_block);
+void tnri_pool_detach(tnr_domain *pool, const tnr_block *block);
+
+/*
+ * Retain a block of pool->parent as if it had been released to the pool. False when it does not fit under the cap or no
+ * entry can be had: the block is still the caller's.
+ */
+bool tnri_pool_accept(tnr_domain *pool, const tnr_block *parent_block);
+
+/* Need of one record of `bytes` bytes. */
+tnr_status tnri_record_need(uint64_t bytes, tnr_need *need);
+
+#endif /* TENURE_ARENA_ARENA_H */

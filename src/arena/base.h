@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every room stands on: error returns, checked 64-bit arithmetic, bit scans, and a short lock.
+ * The only utility header of the library; it includes nothing but the public headers.
+ */
+#ifndef TENURE_ARENA_BASE_H
+#define TENURE_ARENA_BASE_H
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "tenure/domain.h"
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+#define TNRI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#define TNRI_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define TNRI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define TNRI_COLD __attribute__((cold, noinline))
+#else
+#define TNRI_PRINTF(format_index, first)
+#define TNRI_LIKELY(condition) (condition)
+#define TNRI_UNLIKELY(condition) (condition)
+#define TNRI_COLD
+#endif
+
+/*
+ * Record a text for tnr_last_error and give the status back. Understands %s %d %lld %llu %%; no stdio behind it, so that it
+ * serves bounded builds too. Texts read "operation: what was expected, what was found". A macro, so that compilers see which
+ * status it is.
+ */
+#define tnri_fail(status, ...) (tnri_record_failure(__VA_ARGS__), (status))
+void tnri_record_failure(const char *format, ...) TNRI_PRINTF(1, 2) TNRI_COLD;
+
+/* Return on failure; the text is already recorded. */
+#define TNR_TRY(expression)                         \
+    do {                                            \
+        const tnr_status tnri_status_ = (expression); \
+        if (TNRI_UNLIKELY(tnri_status_ != TNR_OK)) { \
+            return tnri_status_;                    \
+        }                                           \
+    } while (0)
+
+/* Return a failure when the condition does not hold. */
+#define TNR_REQUIRE(condition, status, ...)             \
+    do {                                                \
+        if (TNRI_UNLIKELY(!(condition))) {              \
+            return tnri_fail((status), __VA_ARGS__);    \
+        }                                               \
+    } while (0)
+
+/* For %lld and %llu, whose argument types differ between platforms. */
+#define TNRI_LL(value) ((long long)(value))
+#define TNRI_LLU(value) ((unsigned long long)(value))
+
+/* ---- Checked arithmetic: true means it fitted ------------------------------------------------------------------------ */
+
+static inline bool tnri_add_u64(uint64_t a, uint64_t b, uint64_t *sum) { return !__builtin_add_overflow(a, b, sum); }
+
+static inline bool tnri_mul_u64(uint64_t a, uint64_t b, uint64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+static inline bool tnri_add_i64(int64_t a, int64_t b, int64_t *sum) { return !__builtin_add_overflow(a, b, sum); }
+
+static inline bool tnri_sub_i64(int64_t a, int64_t b, int64_t *difference)
+{
+    return !__builtin_sub_overflow(a, b, difference);
+}
+
+static inline bool tnri_mul_i64(int64_t a, int64_t b, int64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+static inline bool tnri_is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+/* Round up to a multiple of a power of two; false when that leaves 64 bits. */
+static inline bool tnri_round_up(uint64_t value, uint64_t power, uint64_t *rounded)
+{
+    if (!tnri_add_u64(value, power - 1, rounded)) {
+        return false;
+    }
+    *rounded &= ~(power - 1);
+    return true;
+}
+
+/* Index of the lowest or highest set bit; value must not be 0. */
+static inline unsigned tnri_lowest_bit(uint64_t value) { return (unsigned)__builtin_ctzll(value); }
+static inline unsigned tnri_highest_bit(uint64_t value) { return 63U - (unsigned)__builtin_clzll(value); }
+
+static inline uint64_t tnri_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t tnri_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Smallest unit of every block and its default alignment: one cache line. */
+#define TNRI_UNIT 64U
+
+/* ---- A lock for a few dozen instructions ----------------------------------------------------------------------------- */
+
+/*
+ * One word, so that taking and giving an uncontended lock costs one atomic exchange. Held only for short, bounded, non-blocking
+ * stretches; a waiter spins a little and then yields its time slice (lock.c). Without threads (lock_none.c) it is empty.
+ */
+typedef struct tnri_lock {
+    atomic_uint word;
+} tnri_lock;
+
+#ifndef TNRI_THREADS
+#define TNRI_THREADS 1
+#endif
+
+#if TNRI_THREADS
+#define TNRI_THREAD_LOCAL _Thread_local
+void tnri_lock_wait(tnri_lock *lock) TNRI_COLD;
+
+static inline void tnri_lock_take(tnri_lock *lock)
+{
+    if (TNRI_UNLIKELY(atomic_exchange_explicit(&lock->word, 1U, memory_order_acquire) != 0U)) {
+        tnri_lock_wait(lock);
+    }
+}
+
+static inline void tnri_lock_give(tnri_lock *lock) { atomic_store_explicit(&lock->word, 0U, memory_order_release); }
+#else
+#define TNRI_THREAD_LOCAL
+static inline void tnri_lock_take(tnri_lock *lock) { (void)lock; }
+static inline void tnri_lock_give(tnri_lock *lock) { (void)lock; }
+#endif
+
+#endif /* TENURE_ARENA_BASE_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this library was built with. The words come from the configure step (features_config.h), which printed the same.
+ */
+#include "tenure/features.h"
+
+#include "features_internal.h"
+#include "base.h"
+#include "features_config.h"
+
+void tnr_features(tnr_feature_set *features)
+{
+    if (features == NULL) {
+        return;
+    }
+    *features = (tnr_feature_set){
+        .version = TNR_VERSION_STRING,
+        .max_rank = TNR_MAX_RANK,
+        .bounded = TNRI_CONFIG_BOUNDED,
+        .threads = TNRI_CONFIG_THREADS,
+#ifdef NDEBUG
+        .debug = false,
+#else
+        .debug = true,
+#endif
+        .hwloc = TNRI_CONFIG_HWLOC,
+        .blis = TNRI_CONFIG_BLIS,
+        .mpi = TNRI_CONFIG_MPI,
+        .cuda = TNRI_CONFIG_CUDA,
+        .sanitize = TNRI_CONFIG_SANITIZE,
+    };
+}
+
+tnr_status tnri_hwloc_version_check(unsigned built, unsigned running)
+{
+    TNR_REQUIRE(built >> 16 == running >> 16, TNR_ERR_BACKEND,
+                "tnr_features_check: built against hwloc API version %d, expected the same major version at run time, found %d",
+                (int)(built >> 16), (int)(running >> 16));
+    return TNR_OK;
+}
+
+tnr_status tnr_features_check(int header_max_rank)
+{
+    TNR_REQUIRE(header_max_rank == TNR_MAX_RANK, TNR_ERR_ARGUMENT,
+                "tnr_features_check: headers with TNR_MAX_RANK %d, expected the library's %d", header_max_rank,
+                TNR_MAX_RANK);
+    return tnri_hwloc_check();
+}

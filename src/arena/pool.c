@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A pool: a cache of buffers over another domain.
+ *
+ * A request is served by the newest retained buffer of its own size class, never by a larger one: that keeps the excess
+ * under 25 %. A release puts the buffer on top of its class and of the recency ring; when the cap demands room, the oldest
+ * of the ring goes first. Both are O(1), under one short lock that is never held while parent or home work. What is
+ * retained is counted only when there is room for it, so the sum is under the cap whenever the lock is free.
+ *
+ * Retained memory is not touched, except for the marks and patterns of debugging builds.
+ */
+#include "pool_internal.h"
+#include "poison.inl.h"
+
+static tnri_pool *pool_of(tnr_domain *domain) { return (tnri_pool *)(void *)domain; }
+
+/* ---- Lists; the lock is held ------------------------------------------------------------------------------------------- */
+
+static void mark_free(const tnri_pool *pool, const tnri_pool_entry *entry)
+{
+    if (pool->domain.access == TNR_ACCESS_DIRECT) {
+        tnri_poison_mark_free(entry->address, tnri_class_bytes(entry->size_class));
+    }
+}
+
+static void mark_used(const tnri_pool *pool, const tnri_pool_entry *entry)
+{
+    if (pool->domain.access == TNR_ACCESS_DIRECT) {
+        tnri_poison_mark_used(entry->address, tnri_class_bytes(entry->size_class));
+    }
+}
+
+/* True when so many more bytes may be retained now. The cap may have been lowered below what still is. */
+static inline bool fits(const tnri_pool *pool, uint64_t bytes)
+{
+    return bytes <= pool->admit_bytes && pool->retained_bytes <= pool->admit_bytes - bytes;
+}
+
+static uint64_t retained_now(const tnri_pool *pool) { return pool->kept - pool->hits - pool->evictions; }
+
+/* Make a buffer the newest of the pool and of its class. */
+static inline void retain(tnri_pool *pool, tnri_pool_entry *entry, uint64_t bytes)
+{
+    tnri_pool_entry **newest = &pool->newest[entry->size_class];
+    tnri_pool_entry *below = *newest;
+    entry->below = below;
+    entry->above = NULL;
+    if (below != NULL) {
+        below->above = entry;
+    }
+    *newest = entry;
+    tnri_pool_entry *older = pool->ring.older;
+    entry->older = older;
+    entry->newer = &pool->ring;
+    older->newer = entry;
+    pool->ring.older = entry;
+    entry->state = TNRI_POOL_RETAINED;
+    pool->kept++;
+    pool->retained_bytes += bytes;
+    mark_free(pool, entry);
+}
+
+static inline void leave_ring(tnri_pool *pool, tnri_pool_entry *entry, uint64_t bytes)
+{
+    entry->newer->older = entry->older;
+    entry->older->newer = entry->newer;
+    pool->retained_bytes -= bytes;
+}
+
+/* The parent's own words for the buffer of an entry. */
+static void parent_block_of(const tnri_pool *pool, const tnri_pool_entry *entry, tnr_block *block)
+{
+    const tnri_pool_origin *origin = tnri_pool_origin_of(pool, entry);
+    block->address = entry->address;
+    block->bytes = origin->bytes;
+    block->allocation = origin->allocation;
+    block->tag = origin->tag;
+}
+
+static void set_parent_block(const tnri_pool *pool, tnri_pool_entry *entry, const tnr_block *block)
+{
+    tnri_pool_origin *origin = tnri_pool_origin_of(pool, entry);
+    entry->address = block->address;
+    origin->bytes = block->bytes;
+    origin->allocation = block->allocation;
+    origin->tag = block->tag;
+}
+
+/* Part with the buffer of an entry that is in no list any more: *block is the parent's block. */
+static void drop_buffer(tnri_pool *pool, tnri_pool_entry *entry, tnr_block *block)
+{
+    parent_block_of(pool, entry, block);
+    pool->held--;
+    pool->held_bytes -= tnri_class_bytes(entry->size_class);
+    tnri_pool_entry_idle(pool, entry);
+}
+
+/* Give up the oldest retained buffer; the caller gives *block to the parent once the lock is free. */
+static uint64_t evict(tnri_pool *pool, tnr_block *block)
+{
+    tnri_pool_entry *oldest = pool->ring.newer;
+    const uint64_t bytes = tnri_class_bytes(oldest->size_class);
+    leave_ring(pool, oldest, bytes);
+    /* The oldest of all is the oldest of its class: the end of the class's list. */
+    if (oldest->above != NULL) {
+        oldest->above->below = NULL;
+    } else {
+        pool->newest[oldest->size_class] = NULL;
+    }
+    pool->evictions++;
+    mark_used(pool, oldest);
+    drop_buffer(pool, oldest, block);
+    return bytes;
+}
+
+/* Start the life of a block of an entry; *block is what the program gets. */
+static inline void hand_out(tnri_pool *pool, tnri_pool_entry *entry, tnri_block_use use, uint64_t bytes,
+                            tnr_block *block)
+{
+    if (TNRI_UNLIKELY(pool->next_number == pool->end_number)) {
+        pool->next_number =
+            atomic_fetch_add_explicit(&pool->domain.minted, TNRI_POOL_NUMBERS, memory_order_relaxed) + 1;
+        pool->end_number = pool->next_number + TNRI_POOL_NUMBERS;
+    }
+    const uint64_t number = pool->next_number++;
+    entry->number = number;
+    entry->state = TNRI_POOL_OUT;
+    entry->use = (uint8_t)use;
+    pool->program_blocks += use == TNRI_FOR_PROGRAM ? 1U : 0U;
+    pool->peak_bytes = tnri_max_u64(pool->peak_bytes, pool->held_bytes - pool->retained_bytes);
+    block->address = entry->address;
+    block->bytes = bytes;
+    block->allocation = number;
+    block->tag = (uint64_t)(uintptr_t)entry;
+}
+
+/* The program or tensor lets go of an entry's block; the caller sets the entry's next state. */
+static inline void take_back(tnri_pool *pool, const tnri_pool_entry *entry)
+{
+    pool->program_blocks -= entry->use == TNRI_FOR_PROGRAM ? 1U : 0U;
+}
+
+/* ---- Giving up retained buffers; the lock is not held ---------------------------------------------------------------------- */
+
+/* Give up retained buffers, oldest first, until at most `keep` bytes stay; says how many bytes went. */
+static uint64_t trim(tnri_pool *pool, uint64_t keep)
+{
+    uint64_t freed = 0;
+    for (;;) {
+        tnr_block block = {NULL, 0, 0, 0};
+        tnri_lock_take(&pool->lock);
+        const bool more = pool->retained_bytes > keep;
+        if (more) {
+            freed += evict(pool, &block);
+        }
+        tnri_lock_give(&pool->lock);
+        if (!more) {
+            return freed;
+        }
+        tnri_block_give(pool->domain.parent, &block);
+    }
+}
+
+/* ---- Taking ------------------------------------------------------------------------------------------------------------------ */
+
+/* An entry and a buffer for it from the parent. */
+static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_pool_entry **entry,
+                             tnr_block *parent_block)
+{
+    tnri_pool_entry *taken;
+    TNR_TRY(tnri_pool_entry_take(pool, &taken));
+    tnr_domain *parent = pool->domain.parent;
+    const tnr_status status = parent->kind->allocate(parent, bytes, alignment, TNRI_FOR_TENSOR, parent_block);
+    if (status != TNR_OK) {
+        tnri_lock_take(&pool->lock);
+        tnri_pool_entry_idle(pool, taken);
+        tnri_lock_give(&pool->lock);
+        return status;
+    }
+    *entry = taken;
+    return TNR_OK;
+}
+
+/* Serve a request that no retained buffer serves. */
+static tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                 tnr_block *block) TNRI_COLD;
+
+static tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                 tnr_block *block)
+{
+    TNR_REQUIRE(bytes <= TNRI_CLASS_LARGEST, TNR_ERR_OVERFLOW,
+                "pool: the size class of %llu bytes does not fit in 64 bits", TNRI_LLU(bytes));
+    const uint32_t size_class = tnri_class_of(bytes);
+    const uint64_t class_bytes = tnri_class_bytes(size_class);
+    tnri_pool_entry *entry = NULL;
+    tnr_block parent_block;
+    tnr_status status = ask_parent(pool, class_bytes, alignment, &entry, &parent_block);
+    if (status == TNR_ERR_MEMORY && trim(pool, 0) != 0) {
+        status = ask_parent(pool, class_bytes, alignment, &entry, &parent_block);
+    }
+    tnri_lock_take(&pool->lock);
+    if (status == TNR_OK) {
+        set_parent_block(pool, entry, &parent_block);
+        entry->size_class = (uint8_t)size_class;
+        entry->pooled = alignment <= TNRI_UNIT;
+        pool->misses++;
+        pool->held++;
+        pool->held_bytes += class_bytes;
+        pool->high_water_bytes = tnri_max_u64(pool->high_water_bytes, pool->held_bytes);
+        hand_out(pool, entry, use, class_bytes, block);
+    } else {
+        pool->failures += status == TNR_ERR_MEMORY ? 1U : 0U;
+    }
+    tnri_lock_give(&pool->lock);
+    return status;
+}
+
+static tnr_status pool_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                tnr_block *block)
+{
+    tnri_pool *pool = pool_of(domain);
+    if (TNRI_UNLIKELY(alignment > TNRI_UNIT || bytes > TNRI_CLASS_LARGEST)) {
+        return allocate_fresh(pool, bytes, alignment, use, block);
+    }
+    const uint32_t size_class = tnri_class_of(bytes);
+    const uint64_t class_bytes = tnri_class_bytes(size_class);
+    tnri_pool_entry **newest = &pool->newest[size_class];
+    tnri_lock_take(&pool->lock);
+    tnri_pool_entry *entry = *newest;
+    if (TNRI_UNLIKELY(entry == NULL)) {
+        tnri_lock_give(&pool->lock);
+        return allocate_fresh(pool, bytes, alignment, use, block);
+    }
+    tnri_pool_entry *below = entry->below;
+    *newest = below;
+    if (below != NULL) {
+        below->above = NULL;
+    }
+    leave_ring(pool, entry, class_bytes);
+    pool->hits++;
+    hand_out(pool, entry, use, class_bytes, block);
+    tnri_lock_give(&pool->lock);
+    mark_used(pool, entry);
+    return TNR_OK;
+}
+
+/* ---- Giving ------------------------------------------------------------------------------------------------------------------ */
+
+/* The entry of a block that is out exactly as it says, else NULL. The lock is held. */
+static inline tnri_pool_entry *recognise(const tnri_pool *pool, const tnr_block *block)
+{
+    tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
+    const bool out = entry != NULL && entry->state == TNRI_POOL_OUT && entry->number == block->allocation &&
+                     entry->address == block->address && tnri_class_bytes(entry->size_class) == block->bytes;
+    return TNRI_LIKELY(out) ? entry : NULL;
+}
+
+/* Say why a block that is not out is refused. The lock is held and is free afterwards. */
+static tnr_status refuse(tnri_pool *pool, const tnr_block *block) TNRI_COLD;
+
+static tnr_status refuse(tnri_pool *pool, const tnr_block *block)
+{
+    /* Whoever knows an entry of ours and a number under its last, or its last while it is not out, had a block of it. */
+    const tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
+    const bool was_ours = entry != NULL && block->allocation != 0 &&
+                          (block->allocation < entry->number ||
+                           (block->allocation == entry->number && entry->state != TNRI_POOL_OUT));
+    const uint64_t serial = pool->domain.id.serial;
+    tnri_lock_give(&pool->lock);
+    return was_ours ? tnri_fail(TNR_ERR_STALE, "domain_release: block %llu of pool %llu was released before",
+                                TNRI_LLU(block->allocation), TNRI_LLU(serial))
+                    : tnri_fail(TNR_ERR_FOREIGN, "domain_release: pool %llu did not hand block %llu out",
+                                TNRI_LLU(serial), TNRI_LLU(block->allocation));
+}
+
+/*
+ * The rest of a release that has to ask the parent. The lock is held and is free afterwards; the entry is in state RETURNING,
+ * counted as out until it is retained or its buffer is given back.
+ */
+static void retain_or_free(tnri_pool *pool, tnri_pool_entry *entry) TNRI_COLD;
+
+static void retain_or_free(tnri_pool *pool, tnri_pool_entry *entry)
+{
+    const uint64_t bytes = tnri_class_bytes(entry->size_class);
+    tnr_domain *parent = pool->domain.parent;
+    tnr_block block;
+    /* The cap may be lowered while the lock is free: look at it every time. */
+    while (entry->pooled && bytes <= pool->admit_bytes) {
+        if (fits(pool, bytes)) {
+            retain(pool, entry, bytes);
+            tnri_lock_give(&pool->lock);
+            return;
+        }
+        (void)evict(pool, &block);
+        tnri_lock_give(&pool->lock);
+        tnri_block_give(parent, &block);
+        tnri_lock_take(&pool->lock);
+    }
+    drop_buffer(pool, entry, &block);
+    tnri_lock_give(&pool->lock);
+    tnri_block_give(parent, &block);
+}
+
+static tnr_status pool_release(tnr_domain *domain, const tnr_block *block)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    tnri_pool_entry *entry = recognise(pool, block);
+    if (TNRI_UNLIKELY(entry == NULL)) {
+        return refuse(pool, block);
+    }
+    take_back(pool, entry);
+    const uint64_t bytes = tnri_class_bytes(entry->size_class);
+    if (TNRI_UNLIKELY(!entry->pooled || !fits(pool, bytes))) {
+        entry->state = TNRI_POOL_RETURNING;
+        retain_or_free(pool, entry);
+        return TNR_OK;
+    }
+    retain(pool, entry, bytes);
+    tnri_lock_give(&pool->lock);
+    return TNR_OK;
+}
+
+/* ---- Between the pool and its parent ----------------------------------------------------------------------------------------- */
+
+void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_block *parent_block)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    parent_block_of(pool, tnri_pool_find(pool, block->tag), parent_block);
+    tnri_lock_give(&pool->lock);
+}
+
+void tnri_pool_detach(tnr_domain *domain, const tnr_block *block)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnr_block parent_block;
+    tnri_lock_take(&pool->lock);
+    tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
+    take_back(pool, entry);
+    drop_buffer(pool, entry, &parent_block);
+    tnri_lock_give(&pool->lock);
+}
+
+bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block)
+{
+    tnri_pool *pool = pool_of(domain);
+    if (parent_block->bytes < TNRI_UNIT ||
+        (domain->access == TNR_ACCESS_DIRECT && ((uintptr_t)parent_block->address & (TNRI_UNIT - 1U)) != 0)) {
+        return false;
+    }
+    const uint32_t size_class = tnri_class_within(parent_block->bytes);
+    const uint64_t bytes = tnri_class_bytes(size_class);
+    tnri_pool_entry *entry;
+    if (tnri_pool_entry_take(pool, &entry) != TNR_OK) {
+        return false;
+    }
+    tnri_lock_take(&pool->lock);
+    if (bytes > pool->admit_bytes) {
+        tnri_pool_entry_idle(pool, entry);
+        tnri_lock_give(&pool->lock);
+        return false;
+    }
+    set_parent_block(pool, entry, parent_block);
+    entry->size_class = (uint8_t)size_class;
+    entry->pooled = true;
+    entry->state = TNRI_POOL_RETURNING;
+    pool->held++;
+    pool->held_bytes += bytes;
+    retain_or_free(pool, entry);
+    return true;
+}
+
+/* ---- The class ---------------------------------------------------------------------------------------------------------------- */
+
+/* Mapped access only: the parent maps its own block. */
+static tnr_status pool_map(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host)
+{
+    tnr_block parent_block;
+    tnri_pool_parent_block(domain, block, &parent_block);
+    return domain->parent->kind->map(domain->parent, &parent_block, mode, host);
+}
+
+static tnr_status pool_unmap(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host)
+{
+    tnr_block parent_block;
+    tnri_pool_parent_block(domain, block, &parent_block);
+    return domain->parent->kind->unmap(domain->parent, &parent_block, mode, host);
+}
+
+static void pool_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    statistics->blocks = pool->held - retained_now(pool);
+    statistics->bytes = pool->held_bytes - pool->retained_bytes;
+    statistics->peak_bytes = pool->peak_bytes;
+    statistics->allocations = pool->hits + pool->misses;
+    statistics->failures = pool->failures;
+    tnri_lock_give(&pool->lock);
+}
+
+static uint64_t pool_program_blocks(tnr_domain *domain)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    const uint64_t blocks = pool->program_blocks;
+    tnri_lock_give(&pool->lock);
+    return blocks;
+}
+
+/* A pool's own tensors are never exported as its blocks, but it may be the parent of a pool whose are. */
+static tnr_status pool_transfer(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    tnri_pool_entry *entry = recognise(pool, block);
+    if (entry == NULL || entry->use != (uint8_t)from) {
+        return refuse(pool, block);
+    }
+    pool->program_blocks += to == TNRI_FOR_PROGRAM ? 1U : 0U;
+    pool->program_blocks -= from == TNRI_FOR_PROGRAM ? 1U : 0U;
+    entry->use = (uint8_t)to;
+    tnri_lock_give(&pool->lock);
+    return TNR_OK;
+}
+
+/* Lower or raise the cap. What comes in obeys the lower one at once; max_bytes tells it when it holds. */
+static void set_cap(tnri_pool *pool, uint64_t max_bytes)
+{
+    tnri_lock_take(&pool->lock);
+    pool->admit_bytes = max_bytes;
+    pool->max_bytes = tnri_max_u64(max_bytes, pool->retained_bytes);
+    tnri_lock_give(&pool->lock);
+    (void)trim(pool, max_bytes);
+    tnri_lock_take(&pool->lock);
+    pool->max_bytes = tnri_max_u64(pool->admit_bytes, pool->retained_bytes);
+    tnri_lock_give(&pool->lock);
+}
+
+/* From here on nothing is retained: whatever is still out goes straight to the parent when it is released. */
+static void pool_close(tnr_domain *domain) { set_cap(pool_of(domain), 0); }
+
+static void pool_destroy(tnr_domain *domain) { tnri_pool_entries_close(pool_of(domain)); }
+
+static const tnri_domain_class pool_class = {
+    .name = "pool",
+    .allocate = pool_allocate,
+    .release = pool_release,
+    .map = pool_map,
+    .unmap = pool_unmap,
+    .statistics = pool_statistics,
+    .program_blocks = pool_program_blocks,
+    .transfer = pool_transfer,
+    .close = pool_close,
+    .destroy = pool_destroy,
+    .outlives_close = true,
+};
+
+bool tnri_is_pool(const tnr_domain *domain) { return domain->kind == &pool_class; }
+
+/* ---- The public calls ---------------------------------------------------------------------------------------------------------- */
+
+static tnr_status resolve_cap(uint64_t asked, uint64_t *max_bytes)
+{
+    if (asked == TNR_POOL_MAX_BYTES_AUTO) {
+        return tnri_pool_environment(max_bytes);
+    }
+    *max_bytes = asked;
+    return TNR_OK;
+}
+
+tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, tnr_domain **pool)
+{
+    TNR_REQUIRE(parent != NULL && pool != NULL, TNR_ERR_ARGUMENT, "pool_create: parent and pool must not be NULL");
+    TNR_REQUIRE(options == NULL || options->size == sizeof(*options), TNR_ERR_ARGUMENT,
+                "pool_create: options size is %llu, not %llu", TNRI_LLU(options->size), TNRI_LLU(sizeof(*options)));
+    uint64_t max_bytes;
+    TNR_TRY(resolve_cap(options != NULL ? options->max_bytes : TNR_POOL_MAX_BYTES_AUTO, &max_bytes));
+    tnr_block record;
+    TNR_TRY(tnri_record_take(parent, sizeof(tnri_pool), &record));
+    tnri_pool *made = record.address;
+    const tnr_status status =
+        tnri_domain_init(&made->domain, &pool_class, parent->home, parent->placement, parent->access);
+    if (status != TNR_OK) {
+        tnri_record_give(parent, &record);
+        return status;
+    }
+    made->domain.parent = parent;
+    made->domain.record = record;
+    made->ring.newer = &made->ring;
+    made->ring.older = &made->ring;
+    made->admit_bytes = max_bytes;
+    made->max_bytes = max_bytes;
+    tnri_domain_use(parent);
+    *pool = &made->domain;
+    return TNR_OK;
+}
+
+tnr_status tnr_pool_statistics_get(tnr_domain *domain, tnr_pool_statistics *statistics)
+{
+    TNR_REQUIRE(domain != NULL && statistics != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT,
+                "pool_statistics_get: needs a pool, not %s, and statistics", tnr_domain_name(domain));
+    tnri_pool *pool = pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    statistics->buffers = retained_now(pool);
+    statistics->capacity_bytes = pool->retained_bytes;
+    statistics->hits = pool->hits;
+    statistics->misses = pool->misses;
+    statistics->evictions = pool->evictions;
+    statistics->in_flight = pool->held - retained_now(pool);
+    statistics->in_flight_bytes = pool->held_bytes - pool->retained_bytes;
+    statistics->high_water_bytes = pool->high_water_bytes;
+    statistics->max_bytes = pool->max_bytes;
+    tnri_lock_give(&pool->lock);
+    return TNR_OK;
+}
+
+tnr_status tnr_pool_set_max_bytes(tnr_domain *domain, uint64_t max_bytes)
+{
+    TNR_REQUIRE(domain != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT, "pool_set_max_bytes: needs a pool, not %s",
+                tnr_domain_name(domain));
+    uint64_t cap;
+    TNR_TRY(resolve_cap(max_bytes, &cap));
+    set_cap(pool_of(domain), cap);
+    return TNR_OK;
+}
+
+tnr_status tnr_pool_trim(tnr_domain *domain, uint64_t keep_bytes, uint64_t *freed)
+{
+    TNR_REQUIRE(domain != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT, "pool_trim: needs a pool, not %s",
+                tnr_domain_name(domain));
+    const uint64_t bytes = trim(pool_of(domain), keep_bytes);
+    if (freed != NULL) {
+        *freed = bytes;
+    }
+    return TNR_OK;
+}

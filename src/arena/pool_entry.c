@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The entry table of a pool: chunks of doubling size in the home domain, taken when needed and kept until the pool is gone.
+ * An entry never moves, so a tag can be checked for as long as the pool lives.
+ */
+#include "pool_internal.h"
+
+/* Entries in all chunks before this one. */
+static uint64_t first_of_chunk(uint32_t chunk) { return tnri_pool_chunk_entries(chunk) - tnri_pool_chunk_entries(0); }
+
+tnri_pool_origin *tnri_pool_origin_of(const tnri_pool *pool, const tnri_pool_entry *entry)
+{
+    const uint64_t place = entry->index + tnri_pool_chunk_entries(0);
+    const uint32_t chunk = tnri_highest_bit(place) - TNRI_POOL_FIRST_SHIFT;
+    tnri_pool_origin *origins = (tnri_pool_origin *)(void *)(pool->chunks[chunk] + tnri_pool_chunk_entries(chunk));
+    return origins + (place - tnri_pool_chunk_entries(chunk));
+}
+
+void tnri_pool_entry_idle(tnri_pool *pool, tnri_pool_entry *entry)
+{
+    entry->state = TNRI_POOL_IDLE;
+    entry->older = pool->idle;
+    pool->idle = entry;
+}
+
+/* Number the entries of a fresh chunk and chain them; gives the last of the chain. */
+static tnri_pool_entry *prepare(tnri_pool_entry *entries, uint32_t chunk)
+{
+    const uint64_t count = tnri_pool_chunk_entries(chunk);
+    for (uint64_t slot = 0; slot < count; slot++) {
+        entries[slot].index = (uint32_t)(first_of_chunk(chunk) + slot);
+        entries[slot].older = slot + 1 < count ? &entries[slot + 1] : NULL;
+    }
+    return &entries[count - 1];
+}
+
+/* Add the chunk after the first `chunk` ones, unless another thread does so meanwhile. The lock is not held. */
+static tnr_status grow(tnri_pool *pool, uint32_t chunk)
+{
+    TNR_REQUIRE(chunk < TNRI_POOL_CHUNKS, TNR_ERR_OVERFLOW, "pool: more than 2^32 buffers");
+    tnr_block record;
+    TNR_TRY(tnri_record_take(&pool->domain, tnri_pool_chunk_entries(chunk) * TNRI_POOL_ENTRY_BYTES, &record));
+    tnri_pool_entry *entries = record.address;
+    tnri_pool_entry *last = prepare(entries, chunk);
+    tnri_lock_take(&pool->lock);
+    const bool needed = pool->chunk_count == chunk;
+    if (needed) {
+        pool->chunks[chunk] = entries;
+        pool->chunk_records[chunk] = record;
+        pool->chunk_count = chunk + 1;
+        last->older = pool->idle;
+        pool->idle = entries;
+    }
+    tnri_lock_give(&pool->lock);
+    if (!needed) {
+        tnri_record_give(&pool->domain, &record);
+    }
+    return TNR_OK;
+}
+
+tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry)
+{
+    for (;;) {
+        tnri_lock_take(&pool->lock);
+        tnri_pool_entry *taken = pool->idle;
+        const uint32_t chunk = pool->chunk_count;
+        if (taken != NULL) {
+            pool->idle = taken->older;
+        }
+        tnri_lock_give(&pool->lock);
+        if (taken != NULL) {
+            *entry = taken;
+            return TNR_OK;
+        }
+        TNR_TRY(grow(pool, chunk));
+    }
+}
+
+void tnri_pool_entries_close(tnri_pool *pool)
+{
+    while (pool->chunk_count > 0) {
+        const tnr_block record = pool->chunk_records[--pool->chunk_count];
+        tnri_record_give(&pool->domain, &record);
+    }
+    pool->idle = NULL;
+}
+
+tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need)
+{
+    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "pool_need: need must not be NULL");
+    tnr_need sum;
+    TNR_TRY(tnri_record_need(sizeof(tnri_pool), &sum));
+    for (uint32_t chunk = 0; first_of_chunk(chunk) < buffers; chunk++) {
+        TNR_REQUIRE(chunk < TNRI_POOL_CHUNKS, TNR_ERR_OVERFLOW, "pool_need: no pool has %llu buffers",
+                    TNRI_LLU(buffers));
+        tnr_need term;
+        TNR_TRY(tnri_record_need(tnri_pool_chunk_entries(chunk) * TNRI_POOL_ENTRY_BYTES, &term));
+        TNR_TRY(tnr_need_add(&sum, &term, 1));
+    }
+    *need = sum;
+    return TNR_OK;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside a pool.
+ *
+ *   pool record: | tnr_domain | hot counters | recency ring | newest buffer of each class | chunks of entries |
+ *
+ * Each buffer that the pool has from its parent, out or retained, has an entry. Entries live in chunks of growing size in
+ * the home domain and stay until the pool is gone. The tag of a block is the address of its entry, believed only when it is
+ * one of the table's: a made-up tag leads nowhere. The number of the block, never used twice, makes the check exact.
+ * A retained entry is in two lists: the ring of all retained ones by recency, and its class's list, newest first.
+ */
+#ifndef TENURE_ARENA_POOL_INTERNAL_H
+#define TENURE_ARENA_POOL_INTERNAL_H
+
+#include <stdalign.h>
+
+#include "arena.h"
+#include "size_class_internal.h"
+
+typedef enum tnri_pool_state {
+    TNRI_POOL_IDLE = 0, /* no buffer: in the list of idle entries, or about to get one */
+    TNRI_POOL_OUT,
+    TNRI_POOL_RETAINED,
+    TNRI_POOL_RETURNING /* released, waiting while older buffers make room */
+} tnri_pool_state;
+
+/* One cache line: all that a hit and a release touch of a buffer. */
+typedef struct tnri_pool_entry {
+    struct tnri_pool_entry *newer, *older; /* recency ring; idle entries are chained by `older` */
+    struct tnri_pool_entry *above, *below; /* class list: released after and before this one */
+    void *address;
+    uint64_t number; /* of the block that is or was out last */
+    uint32_t index;  /* of this entry in the table */
+    uint8_t size_class;
+    uint8_t state; /* tnri_pool_state */
+    uint8_t use;   /* tnri_block_use */
+    bool pooled;   /* false: alignment beyond a cache line, goes straight back to the parent */
+    uint64_t unused;
+} tnri_pool_entry;
+
+_Static_assert(sizeof(void *) != 8 || sizeof(tnri_pool_entry) == 64, "an entry is one cache line");
+
+/* The rest of what the parent's block is; touched only when the parent is. */
+typedef struct tnri_pool_origin {
+    uint64_t bytes;
+    uint64_t allocation;
+    uint64_t tag;
+} tnri_pool_origin;
+
+/* Chunk k holds 2^(k + 4) entries, then their origins. */
+#define TNRI_POOL_FIRST_SHIFT 4U
+#define TNRI_POOL_CHUNKS (32U - TNRI_POOL_FIRST_SHIFT)
+#define TNRI_POOL_ENTRY_BYTES (sizeof(tnri_pool_entry) + sizeof(tnri_pool_origin))
+
+/* Numbers that the pool takes from its domain at a time, so that a hit costs no atomic operation besides the lock. */
+#define TNRI_POOL_NUMBERS 1024U
+
+typedef struct tnri_pool {
+    tnr_domain domain;
+
+    /*
+     * One line: what every call touches; the rest is touched by some. Counters that change together are kept apart: a
+     * compiler that joins neighbours into one wide access makes the next call wait for the narrow stores of this one.
+     */
+    alignas(64) tnri_lock lock; /* guards everything below */
+    uint32_t chunk_count;
+    uint64_t next_number;
+    uint64_t end_number;
+    uint64_t hits;
+    uint64_t peak_bytes; /* most bytes out */
+    uint64_t kept;       /* buffers ever retained; those retained now: kept - hits - evictions */
+    uint64_t held_bytes; /* retained and out: changes only when the parent is asked */
+    uint64_t retained_bytes; /* never above max_bytes */
+
+    alignas(64) uint64_t admit_bytes; /* cap for what comes in; under max_bytes while a lowered cap takes effect */
+    uint64_t program_blocks;          /* raw blocks out */
+    uint64_t held;                    /* buffers, retained and out */
+    uint64_t failures;
+    tnri_pool_entry *idle;
+    uint64_t max_bytes;
+    uint64_t misses;
+    uint64_t evictions;
+
+    alignas(64) tnri_pool_entry ring; /* ring.older is the newest, ring.newer the oldest retained */
+    uint64_t high_water_bytes;
+    tnri_pool_entry *newest[TNRI_CLASS_COUNT]; /* of each class */
+    tnri_pool_entry *chunks[TNRI_POOL_CHUNKS];
+    tnr_block chunk_records[TNRI_POOL_CHUNKS];
+} tnri_pool;
+
+static inline uint64_t tnri_pool_chunk_entries(uint32_t chunk) { return UINT64_C(1) << (chunk + TNRI_POOL_FIRST_SHIFT); }
+
+/*
+ * The entry that a tag names, or NULL when it is none of ours. The lock is held. The newest chunk holds more than half of
+ * all entries, so it is asked first; and the entry's address comes from the tag itself, with nothing to wait for.
+ */
+static inline tnri_pool_entry *tnri_pool_find(const tnri_pool *pool, uint64_t tag)
+{
+    for (uint32_t chunk = pool->chunk_count; chunk-- > 0;) {
+        const uint64_t offset = tag - (uint64_t)(uintptr_t)pool->chunks[chunk];
+        if (TNRI_LIKELY(offset < tnri_pool_chunk_entries(chunk) * sizeof(tnri_pool_entry))) {
+            return offset % sizeof(tnri_pool_entry) == 0 ? (tnri_pool_entry *)(uintptr_t)tag : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* ---- pool_entry.c ------------------------------------------------------------------------------------------------------- */
+
+/* Where the parent's part of an entry is. */
+tnri_pool_origin *tnri_pool_origin_of(const tnri_pool *pool, const tnri_pool_entry *entry);
+
+/* Take an idle entry, growing the table when there is none; the lock is not held. TNR_ERR_MEMORY when the home is full. */
+tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry);
+
+/* Put an entry without a buffer back; the lock is held. */
+void tnri_pool_entry_idle(tnri_pool *pool, tnri_pool_entry *entry);
+
+/* Give all chunks back to the home; nothing is out or retained. */
+void tnri_pool_entries_close(tnri_pool *pool);
+
+/* ---- pool_environment.c, pool_environment_none.c ------------------------------------------------------------------------ */
+
+/*
+ * The cap for TNR_POOL_MAX_BYTES_AUTO: TENURE_POOL_MAX_BYTES as the process first saw it, else the default.
+ * TNR_ERR_ARGUMENT, with the value in the text, when that is no number of bytes.
+ */
+tnr_status tnri_pool_environment(uint64_t *max_bytes);
+
+#endif /* TENURE_ARENA_POOL_INTERNAL_H */

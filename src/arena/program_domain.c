@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program's own domain: its table of functions behind the common class. The record in the home is one block:
+ *
+ *   | tnr_domain | program_state | the program's private state, 64-byte aligned |
+ */
+#include "arena.h"
+
+typedef struct program_state {
+    tnr_domain_ops ops;
+    void *own;
+} program_state;
+
+#define RECORD_HEAD_BYTES ((sizeof(tnr_domain) + sizeof(program_state) + TNRI_UNIT - 1) / TNRI_UNIT * TNRI_UNIT)
+
+static program_state *state_of(const tnr_domain *domain) { return domain->state; }
+
+const char *tnri_program_domain_name(const tnr_domain *domain) { return state_of(domain)->ops.name; }
+
+static tnr_status program_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                   tnr_block *block)
+{
+    (void)use;
+    program_state *state = state_of(domain);
+    tnr_block taken = {NULL, 0, 0, 0};
+    const tnr_status status = state->ops.allocate(state->own, bytes, alignment, &taken);
+    if (status != TNR_OK) {
+        tnri_tally_failure(&domain->tally);
+        return status;
+    }
+    if (taken.bytes < bytes ||
+        (domain->access == TNR_ACCESS_DIRECT && ((uintptr_t)taken.address & (alignment - 1)) != 0)) {
+        state->ops.release(state->own, &taken);
+        tnri_tally_failure(&domain->tally);
+        return tnri_fail(TNR_ERR_BACKEND, "%s: allocate answered %llu bytes, misaligned or fewer than the %llu asked for",
+                         state->ops.name, TNRI_LLU(taken.bytes), TNRI_LLU(bytes));
+    }
+    taken.allocation = tnri_mint(domain);
+    tnri_tally_take(&domain->tally, taken.bytes);
+    *block = taken;
+    return TNR_OK;
+}
+
+static tnr_status program_release(tnr_domain *domain, const tnr_block *block)
+{
+    program_state *state = state_of(domain);
+    tnri_tally_give(&domain->tally, block->bytes);
+    state->ops.release(state->own, block);
+    return TNR_OK;
+}
+
+static tnr_status program_map(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host)
+{
+    program_state *state = state_of(domain);
+    void *mapped = NULL;
+    TNR_TRY(state->ops.map(state->own, block, mode, &mapped));
+    TNR_REQUIRE(mapped != NULL, TNR_ERR_BACKEND, "%s: map answered success and no pointer", state->ops.name);
+    *host = mapped;
+    return TNR_OK;
+}
+
+static tnr_status program_unmap(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host)
+{
+    program_state *state = state_of(domain);
+    return state->ops.unmap(state->own, block, mode, host);
+}
+
+static void program_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
+{
+    program_state *state = state_of(domain);
+    if (state->ops.statistics != NULL) {
+        state->ops.statistics(state->own, statistics);
+    }
+    tnri_tally_report(&domain->tally, statistics);
+}
+
+static void program_destroy(tnr_domain *domain)
+{
+    program_state *state = state_of(domain);
+    if (state->ops.close != NULL) {
+        state->ops.close(state->own);
+    }
+}
+
+static const tnri_domain_class program_class = {
+    .name = NULL,
+    .allocate = program_allocate,
+    .release = program_release,
+    .map = program_map,
+    .unmap = program_unmap,
+    .statistics = program_statistics,
+    .destroy = program_destroy,
+};
+
+tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *config, tnr_domain **domain)
+{
+    TNR_REQUIRE(home != NULL && config != NULL && domain != NULL, TNR_ERR_ARGUMENT,
+                "domain_create: home, config and domain must not be NULL");
+    TNR_REQUIRE(config->size == sizeof(*config), TNR_ERR_ARGUMENT, "domain_create: config size is %llu, not %llu",
+                TNRI_LLU(config->size), TNRI_LLU(sizeof(*config)));
+    const tnr_domain_ops *ops = config->ops;
+    TNR_REQUIRE(ops != NULL && ops->name != NULL && ops->allocate != NULL && ops->release != NULL, TNR_ERR_ARGUMENT,
+                "domain_create: ops need a name, allocate and release");
+    const bool mapped = config->access == TNR_ACCESS_MAPPED;
+    TNR_REQUIRE(config->access == TNR_ACCESS_DIRECT || mapped || config->access == TNR_ACCESS_NONE, TNR_ERR_ARGUMENT,
+                "domain_create: %d is no host access", (int)config->access);
+    TNR_REQUIRE((ops->map != NULL) == mapped && (ops->unmap != NULL) == mapped, TNR_ERR_ARGUMENT,
+                "domain_create: map and unmap are for mapped access, and needed there");
+    const tnr_placement *placement = &config->placement;
+    TNR_REQUIRE(placement->kind >= TNR_MEMORY_HOST && placement->kind <= TNR_MEMORY_OTHER &&
+                    placement->device >= TNR_NONE && placement->cpu_affinity >= TNR_NONE,
+                TNR_ERR_ARGUMENT, "domain_create: placement has an unknown memory kind or a negative number");
+    uint64_t bytes;
+    TNR_REQUIRE(tnri_add_u64(RECORD_HEAD_BYTES, ops->size, &bytes), TNR_ERR_OVERFLOW,
+                "domain_create: %llu bytes of state do not fit in 64 bits", TNRI_LLU(ops->size));
+    tnr_block record;
+    TNR_TRY(tnri_record_take(home, bytes, &record));
+    tnr_domain *made = record.address;
+    program_state *state = (program_state *)(void *)(made + 1);
+    state->ops = *ops;
+    state->own = (char *)record.address + RECORD_HEAD_BYTES;
+    made->record = record;
+    made->state = state;
+    tnr_status status = tnri_domain_init(made, &program_class, home->home, *placement, config->access);
+    if (status == TNR_OK && ops->open != NULL) {
+        status = ops->open(state->own, config->config);
+    }
+    if (status != TNR_OK) {
+        tnri_record_give(home, &record);
+        return status;
+    }
+    tnri_domain_use(home->home);
+    *domain = made;
+    return TNR_OK;
+}

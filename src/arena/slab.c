@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Handles: slots of one size in chunks that are blocks of the home domain.
+ *
+ *   chunk: | head (64 bytes) | slot 0 | slot 1 | ... | slot 15 |        slot: | tnri_handle | what storage keeps |
+ *
+ * A chunk stays until the home closes, so reading a stale handle's state is always defined; the one exception is a
+ * chunk whose slots were never anybody's handle, which tnri_handle_cancel gives back. Last in, first out: a warm
+ * slot is reused while it is in the cache.
+ */
+#include "arena.h"
+#include "poison.inl.h"
+
+struct tnri_slab_chunk {
+    tnri_slab_chunk *next;
+    tnr_block block;
+    bool published; /* one of its slots was a handle that views could know */
+};
+
+_Static_assert(sizeof(tnri_slab_chunk) <= TNRI_UNIT, "the head of a chunk is one unit");
+_Static_assert(sizeof(tnri_handle) <= TNRI_HANDLE_BYTES, "a slot holds its head");
+
+static tnri_handle *chunk_slot(tnri_slab_chunk *chunk, uint32_t index)
+{
+    return (tnri_handle *)(void *)((char *)chunk + TNRI_UNIT + (size_t)index * TNRI_HANDLE_BYTES);
+}
+
+/* What lies behind the head of a free slot may not be looked at. */
+static void mark_slot_free(tnri_handle *handle)
+{
+    tnri_poison_mark_free((char *)handle + sizeof(*handle), TNRI_HANDLE_BYTES - sizeof(*handle));
+}
+
+static void mark_slot_used(tnri_handle *handle)
+{
+    tnri_poison_mark_used((char *)handle + sizeof(*handle), TNRI_HANDLE_BYTES - sizeof(*handle));
+}
+
+/* Add one chunk; the lock is not held, because the home may take its time. */
+static tnr_status grow(tnr_domain *home)
+{
+    tnr_block block;
+    TNR_TRY(home->kind->allocate(home, TNRI_SLAB_CHUNK_BYTES, TNRI_UNIT, TNRI_FOR_RECORD, &block));
+    tnri_slab_chunk *chunk = block.address;
+    memset(chunk, 0, TNRI_SLAB_CHUNK_BYTES);
+    chunk->block = block;
+    for (uint32_t index = TNRI_SLAB_CHUNK_SLOTS; index-- > 0;) {
+        tnri_handle *slot = chunk_slot(chunk, index);
+        slot->home = home;
+        slot->chunk = chunk;
+        slot->next = index + 1 < TNRI_SLAB_CHUNK_SLOTS ? chunk_slot(chunk, index + 1) : NULL;
+        mark_slot_free(slot);
+    }
+    tnri_slab *slab = &home->slab;
+    tnri_lock_take(&slab->lock);
+    chunk->next = slab->chunks;
+    slab->chunks = chunk;
+    slab->chunk_count++;
+    chunk_slot(chunk, TNRI_SLAB_CHUNK_SLOTS - 1)->next = slab->free;
+    slab->free = chunk_slot(chunk, 0);
+    tnri_lock_give(&slab->lock);
+    return TNR_OK;
+}
+
+tnr_status tnri_handle_take(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes, tnri_handle **handle)
+{
+    tnr_domain *home = domain->home;
+    tnri_slab *slab = &home->slab;
+    tnri_lock_take(&slab->lock);
+    while (TNRI_UNLIKELY(slab->free == NULL)) {
+        tnri_lock_give(&slab->lock);
+        TNR_TRY(grow(home));
+        tnri_lock_take(&slab->lock);
+    }
+    tnri_handle *taken = slab->free;
+    slab->free = taken->next;
+    slab->live++;
+    domain->users++;
+    if (reason != TNR_ALLOCATION_REASON_END) {
+        domain->ledger.allocations[reason].count++;
+        domain->ledger.allocations[reason].bytes += bytes;
+    }
+    tnri_lock_give(&slab->lock);
+    mark_slot_used(taken);
+    *handle = taken;
+    return TNR_OK;
+}
+
+/* Take a chunk out of the slab when none of its slots was ever published and all are free. The lock is held. */
+static tnri_slab_chunk *unlink_unpublished(tnri_slab *slab, tnri_slab_chunk *chunk)
+{
+    if (chunk->published) {
+        return NULL;
+    }
+    uint32_t free_slots = 0;
+    for (tnri_handle *slot = slab->free; slot != NULL; slot = slot->next) {
+        free_slots += slot->chunk == chunk ? 1U : 0U;
+    }
+    if (free_slots < TNRI_SLAB_CHUNK_SLOTS) {
+        return NULL;
+    }
+    for (tnri_handle **at = &slab->free; *at != NULL;) {
+        if ((*at)->chunk == chunk) {
+            *at = (*at)->next;
+        } else {
+            at = &(*at)->next;
+        }
+    }
+    tnri_slab_chunk **link = &slab->chunks;
+    while (*link != chunk) {
+        link = &(*link)->next;
+    }
+    *link = chunk->next;
+    slab->chunk_count--;
+    return chunk;
+}
+
+static void release_chunk(tnr_domain *home, tnri_slab_chunk *chunk)
+{
+    const tnr_block block = chunk->block;
+    tnri_poison_mark_used(chunk, TNRI_SLAB_CHUNK_BYTES);
+    (void)home->kind->release(home, &block);
+}
+
+void tnri_handle_publish(tnri_handle *handle, tnri_handle_kind kind)
+{
+    if (TNRI_UNLIKELY(!handle->chunk->published)) {
+        handle->chunk->published = true;
+    }
+    atomic_store_explicit(&handle->kind, (uint32_t)kind, memory_order_release);
+}
+
+void tnri_handle_cancel(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes, tnri_handle *handle)
+{
+    tnr_domain *home = domain->home;
+    tnri_slab *slab = &home->slab;
+    tnri_slab_chunk *chunk = handle->chunk;
+    mark_slot_free(handle);
+    tnri_lock_take(&slab->lock);
+    handle->next = slab->free;
+    slab->free = handle;
+    slab->live--;
+    domain->users--;
+    if (reason != TNR_ALLOCATION_REASON_END) {
+        domain->ledger.allocations[reason].count--;
+        domain->ledger.allocations[reason].bytes -= bytes;
+    }
+    chunk = unlink_unpublished(slab, chunk);
+    tnri_lock_give(&slab->lock);
+    if (chunk != NULL) {
+        release_chunk(home, chunk);
+    }
+}
+
+void tnri_handle_give(tnr_domain *domain, tnri_handle *handle, bool released)
+{
+    tnri_slab *slab = &domain->home->slab;
+    atomic_store_explicit(&handle->kind, (uint32_t)TNRI_HANDLE_FREE, memory_order_release);
+    mark_slot_free(handle);
+    tnri_lock_take(&slab->lock);
+    handle->next = slab->free;
+    slab->free = handle;
+    slab->live--;
+    if (released) {
+        domain->ledger.releases++;
+    }
+    domain->users--;
+    const bool last = domain->closed && domain->users == 0;
+    tnri_lock_give(&slab->lock);
+    if (TNRI_UNLIKELY(last)) {
+        tnri_domain_free_record(domain);
+    }
+}
+
+tnri_handle *tnri_slab_find(tnr_domain *home, uint64_t address)
+{
+    tnri_slab *slab = &home->slab;
+    tnri_handle *found = NULL;
+    tnri_lock_take(&slab->lock);
+    for (tnri_slab_chunk *chunk = slab->chunks; chunk != NULL && found == NULL; chunk = chunk->next) {
+        const uint64_t first = (uint64_t)(uintptr_t)chunk + TNRI_UNIT;
+        if (address >= first && (address - first) / TNRI_HANDLE_BYTES < TNRI_SLAB_CHUNK_SLOTS &&
+            (address - first) % TNRI_HANDLE_BYTES == 0) {
+            found = chunk_slot(chunk, (uint32_t)((address - first) / TNRI_HANDLE_BYTES));
+        }
+    }
+    tnri_lock_give(&slab->lock);
+    return found;
+}
+
+void tnri_slab_close(tnr_domain *home)
+{
+    while (home->slab.chunks != NULL) {
+        tnri_slab_chunk *chunk = home->slab.chunks;
+        home->slab.chunks = chunk->next;
+        release_chunk(home, chunk);
+    }
+    home->slab.free = NULL;
+    home->slab.chunk_count = 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A two-level good-fit allocator over a range of units, numbered from 0. It deals in numbers only: what a unit is, and
+ * where it lies, is its caller's business, so it can never touch the memory that it divides.
+ *
+ * Every block, free or out, has a descriptor in one array. Free neighbours are merged at once, so between two blocks that
+ * are out there is at most one free one, and block_limit blocks out need 2 * block_limit + 1 descriptors at most:
+ * splitting never lacks one. Descriptor 0 is a sentinel that closes the ring of neighbours and ends every list; it counts
+ * as a block that is out, so that merging stops at it without asking.
+ *
+ * Size classes: 64 per power of two. Row 0 holds 0..63 units exactly, row r > 0 holds 2^(r+5) .. 2^(r+6) - 1 in 64 equal
+ * steps. One bit per row, one word of bits per row.
+ *
+ * After Masmano, Ripoll, Crespo, Real, "TLSF: a new dynamic memory allocator for real-time systems", ECRTS 2004.
+ * Not thread-safe.
+ */
+#ifndef TENURE_ARENA_TLSF_INTERNAL_H
+#define TENURE_ARENA_TLSF_INTERNAL_H
+
+#include "base.h"
+
+#define TNRI_TLSF_COLUMN_BITS 6U
+#define TNRI_TLSF_COLUMNS 64U
+/* Rows for units up to 2^32 - 1. */
+#define TNRI_TLSF_MOST_ROWS 27U
+/* Most units, and most blocks out, that fit indices of 32 bits. */
+#define TNRI_TLSF_MOST_UNITS 0xFFFFFFFEU
+#define TNRI_TLSF_MOST_BLOCKS 0x7FFFFFFEU
+/* Free blocks of one class that a search looks at. */
+#define TNRI_TLSF_PROBES 8U
+
+/* States of a descriptor that are not "out". A block that is out has the caller's word, from TNRI_TLSF_OUT on. */
+#define TNRI_TLSF_SPARE 0U
+#define TNRI_TLSF_FREE 1U
+#define TNRI_TLSF_OUT 2U
+
+typedef struct tnri_tlsf_block {
+    uint32_t offset; /* first unit */
+    uint32_t units;
+    uint32_t before; /* neighbours in the range; 0 at both ends */
+    uint32_t after;
+    union {
+        struct {
+            uint32_t previous; /* free: list of its class; spare: only next */
+            uint32_t next;
+        } list;
+        uint64_t number; /* out: the caller's own */
+    } u;
+    uint32_t generation; /* goes up by one at each release */
+    uint32_t state;
+} tnri_tlsf_block;
+
+typedef struct tnri_tlsf {
+    uint64_t row_map;    /* rows that have a free block */
+    uint64_t *row_bits;  /* rows words: columns that have a free block */
+    uint32_t *heads;     /* rows * 64: first free block of each class, 0 for none */
+    tnri_tlsf_block *blocks;
+    uint64_t origin;     /* number of unit 0 in the address space: what alignment refers to */
+    uint64_t free_units;
+    uint32_t unit_count;
+    uint32_t rows;
+    uint32_t block_limit;
+    uint32_t blocks_out;
+    uint32_t spare;      /* descriptors without a block */
+    uint32_t generation; /* first generation of every descriptor */
+} tnri_tlsf;
+
+/* Rows that a range of so many units needs, 1..TNRI_TLSF_MOST_ROWS, and the largest range that so many rows serve. */
+uint32_t tnri_tlsf_rows(uint32_t units);
+uint32_t tnri_tlsf_most_units(uint32_t rows);
+
+/* Bytes of 64-byte aligned memory for the tables, a multiple of 64; block_limit <= TNRI_TLSF_MOST_BLOCKS: no overflow. */
+uint64_t tnri_tlsf_table_bytes(uint32_t rows, uint32_t block_limit);
+
+/* One free block of `units` >= 1 units. `tables` has tnri_tlsf_table_bytes bytes. */
+void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t block_limit, uint64_t origin,
+                    uint32_t generation);
+
+/*
+ * Take `units` >= 1 units whose first unit is at a multiple of `alignment` (a power of two, in units, counted from
+ * origin). `state` >= TNRI_TLSF_OUT is kept with the block. 0 when no block that the search covers is large enough or
+ * block_limit are out; else the descriptor's index. Bounded time.
+ */
+uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uint32_t state);
+
+/* Give a block back that is out. Bounded time. */
+void tnri_tlsf_give(tnri_tlsf *tlsf, uint32_t index);
+
+/* The largest `units` for which tnri_tlsf_take with alignment 1 would succeed; 0 for none. Bounded time. */
+uint32_t tnri_tlsf_largest(const tnri_tlsf *tlsf);
+
+/* NULL when every invariant holds, else a description of the first fault. */
+const char *tnri_tlsf_check(const tnri_tlsf *tlsf);
+
+#endif /* TENURE_ARENA_TLSF_INTERNAL_H */

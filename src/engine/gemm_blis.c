@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Matrix products through BLIS's typed interface, which takes row and column strides and conjugation as they are. The only
+ * file that includes blis.h.
+ *
+ * Guarantees: the calling thread alone computes; BLIS is handed only operands that its own checks accept, because a failed
+ * check there prints and aborts. BLIS keeps its packing buffers in memory pools of its own, from the C library.
+ */
+#include "engine_internal.h"
+
+#if defined(__GNUC__) /* the vendor's header is not written for our warnings */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+#include <blis.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+/* Below this many multiplications, or this extent, the call costs more than it saves. */
+#define BLIS_LEAST_WORK (24.0 * 24.0 * 24.0)
+#define BLIS_LEAST_EXTENT 4
+
+static rntm_t one_thread(void)
+{
+    rntm_t rntm;
+    bli_rntm_init(&rntm);
+    bli_rntm_set_num_threads(1, &rntm);
+    return rntm;
+}
+
+bool tnri_blis_works(void)
+{
+    if (bli_info_get_int_type_size() != (gint_t)(8 * sizeof(gint_t))) {
+        return false;
+    }
+    /* [[1,2],[3,4]] x [[5,6],[7,8]], row-major, with a stride on both sides that a wrong integer width would misread. */
+    const double a[8] = {1, 0, 2, 0, 3, 0, 4, 0};
+    const double b[4] = {5, 6, 7, 8};
+    double c[4] = {-1, -1, -1, -1};
+    double one = 1.0;
+    double nothing = 0.0;
+    rntm_t rntm = one_thread();
+    bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, 2, 2, 2, &one, (double *)a, 4, 2, (double *)b, 2, 1, &nothing, c, 2,
+                 1, NULL, &rntm);
+    return c[0] == 19.0 && c[1] == 22.0 && c[2] == 43.0 && c[3] == 50.0;
+}
+
+/*
+ * One axis nested in the other, the outer stride reaching past the inner axis, and all within BLIS's integers: what its
+ * checks call row-stored, column-stored or general. Zero strides, interleaved and self-overlapping layouts are not.
+ */
+static bool nested(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride)
+{
+    if (row_stride <= 0 || column_stride <= 0 || row_stride == INT64_MAX || column_stride == INT64_MAX) {
+        return false;
+    }
+    if (sizeof(dim_t) < sizeof(int64_t) && (row_stride > INT32_MAX || column_stride > INT32_MAX || rows > INT32_MAX ||
+                                            columns > INT32_MAX)) {
+        return false;
+    }
+    return row_stride <= column_stride ? row_stride <= column_stride / rows : column_stride <= row_stride / columns;
+}
+
+bool tnri_blis_accepts(const tnri_gemm *gemm)
+{
+    return gemm->m >= BLIS_LEAST_EXTENT && gemm->n >= BLIS_LEAST_EXTENT && gemm->k >= BLIS_LEAST_EXTENT &&
+           (double)gemm->m * (double)gemm->n * (double)gemm->k >= BLIS_LEAST_WORK &&
+           nested(gemm->m, gemm->k, gemm->a_row, gemm->a_column) &&
+           nested(gemm->k, gemm->n, gemm->b_row, gemm->b_column) &&
+           nested(gemm->m, gemm->n, gemm->c_row, gemm->c_column);
+}
+
+void tnri_gemm_blis(const tnri_gemm *gemm)
+{
+    const trans_t trans_a = gemm->conjugate_a ? BLIS_CONJ_NO_TRANSPOSE : BLIS_NO_TRANSPOSE;
+    const trans_t trans_b = gemm->conjugate_b ? BLIS_CONJ_NO_TRANSPOSE : BLIS_NO_TRANSPOSE;
+    rntm_t rntm = one_thread();
+    tnri_gemm_scalar alpha = gemm->alpha; /* BLIS takes pointers to what it does not change */
+    tnri_gemm_scalar beta = gemm->beta;
+#define TNRI_BLIS_GEMM(call, type)                                                                                       \
+    call(trans_a, trans_b, gemm->m, gemm->n, gemm->k, (type *)&alpha, (type *)gemm->a, gemm->a_row, gemm->a_column,      \
+         (type *)gemm->b, gemm->b_row, gemm->b_column, (type *)&beta, (type *)gemm->c, gemm->c_row, gemm->c_column, NULL, \
+         &rntm)
+    switch (gemm->dtype) {
+    case TNR_F32: TNRI_BLIS_GEMM(bli_sgemm_ex, float); break;
+    case TNR_F64: TNRI_BLIS_GEMM(bli_dgemm_ex, double); break;
+    case TNR_C32: TNRI_BLIS_GEMM(bli_cgemm_ex, scomplex); break;
+    default: TNRI_BLIS_GEMM(bli_zgemm_ex, dcomplex); break;
+    }
+#undef TNRI_BLIS_GEMM
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packed matrix product of one dtype. Expects T, REAL, VEC (a vector of REAL), NAME(x), FIELD, COMPLEX 0 or 1, and the register
+ * tile: MV vectors of rows by NR columns.
+ *
+ *   packed a: slices of MR rows; per k: MR values (complex: MR real parts, then MR imaginary parts)
+ *   packed b: slices of NR columns; per k: NR values (complex: NR real parts, then NR imaginary parts)
+ *
+ * Conjugation happens while packing. Slices are filled up with zeros, which are computed and thrown away.
+ */
+
+#define LANES ((int)(sizeof(VEC) / sizeof(REAL)))
+#define MR (MV * LANES)
+#define PARTS (COMPLEX + 1)
+
+/* Pack `extent` rows (or columns) by `depth` of k in slices of `slice`. */
+static void NAME(pack)(REAL *to, const T *from, int64_t step, int64_t step_k, int64_t extent, int64_t depth, int slice,
+                       bool conjugate)
+{
+#if !COMPLEX
+    (void)conjugate;
+#endif
+    for (int64_t i = 0; i < extent; i += slice) {
+        const int live = extent - i < slice ? (int)(extent - i) : slice;
+        const T *base = from + i * step;
+        for (int64_t p = 0; p < depth; ++p, to += PARTS * slice) {
+            const T *line = base + p * step_k;
+#if COMPLEX
+            for (int r = 0; r < live; ++r) {
+                const T value = line[r * step];
+                to[r] = value.re;
+                to[slice + r] = conjugate ? -value.im : value.im;
+            }
+            for (int r = live; r < slice; ++r) {
+                to[r] = 0;
+                to[slice + r] = 0;
+            }
+#else
+            if (live == slice && step == 1) {
+                for (int r = 0; r < slice; ++r) {
+                    to[r] = line[r];
+                }
+            } else {
+                for (int r = 0; r < live; ++r) {
+                    to[r] = line[r * step];
+                }
+                for (int r = live; r < slice; ++r) {
+                    to[r] = 0;
+                }
+            }
+#endif
+        }
+    }
+}
+
+/* One register tile: sums[column][part][row] = sum over depth. */
+static inline void NAME(micro)(const REAL *a, const REAL *b, int64_t depth, REAL *sums)
+{
+    VEC tile[NR][PARTS][MV];
+    memset(tile, 0, sizeof tile);
+    for (int64_t p = 0; p < depth; ++p, a += PARTS * MR, b += PARTS * NR) {
+        VEC left[PARTS][MV];
+        memcpy(left, a, sizeof left);
+        for (int j = 0; j < NR; ++j) {
+#if COMPLEX
+            const VEC re = b[j] - (VEC){0};
+            const VEC im = b[NR + j] - (VEC){0};
+            for (int v = 0; v < MV; ++v) {
+                tile[j][0][v] += left[0][v] * re;
+                tile[j][0][v] -= left[1][v] * im;
+                tile[j][1][v] += left[0][v] * im;
+                tile[j][1][v] += left[1][v] * re;
+            }
+#else
+            for (int v = 0; v < MV; ++v) {
+                tile[j][0][v] += left[0][v] * b[j];
+            }
+#endif
+        }
+    }
+    memcpy(sums, tile, sizeof tile);
+}
+
+/* Write `rows` x `columns` of a tile to c. `first`: this is the first stretch of k, so beta counts. */
+static void NAME(flush)(const tnri_gemm *gemm, const REAL *sums, T *c, int rows, int columns, bool first)
+{
+    const T alpha = gemm->alpha.FIELD;
+    const T beta = gemm->beta.FIELD;
+    for (int j = 0; j < columns; ++j) {
+        const REAL *column = sums + j * PARTS * MR;
+        T *to = c + j * gemm->c_column;
+        for (int i = 0; i < rows; ++i) {
+            T *element = to + i * gemm->c_row;
+#if COMPLEX
+            const T sum = {column[i], column[MR + i]};
+            T value = {alpha.re * sum.re - alpha.im * sum.im, alpha.re * sum.im + alpha.im * sum.re};
+            if (!first) {
+                value = (T){value.re + element->re, value.im + element->im};
+            } else if (!gemm->overwrite) {
+                const T old = *element;
+                value = (T){value.re + (beta.re * old.re - beta.im * old.im),
+                            value.im + (beta.re * old.im + beta.im * old.re)};
+            }
+            *element = gemm->plain && first ? sum : value;
+#else
+            const T value = alpha * column[i];
+            if (!first) {
+                *element = value + *element;
+            } else if (gemm->overwrite) {
+                *element = value;
+            } else {
+                *element = value + beta * *element;
+            }
+#endif
+        }
+    }
+}
+
+/* Extents of the blocks for this product. */
+static gemm_blocks NAME(blocks)(const tnri_gemm *gemm)
+{
+    gemm_blocks blocks;
+    blocks.m = gemm->m < GEMM_MC ? (gemm->m + MR - 1) / MR * MR : GEMM_MC / MR * MR;
+    blocks.n = gemm->n < GEMM_NC ? (gemm->n + NR - 1) / NR * NR : GEMM_NC / NR * NR;
+    blocks.k = gemm->k < GEMM_KC ? gemm->k : GEMM_KC;
+    const uint64_t a_bytes = (uint64_t)(blocks.m * blocks.k) * sizeof(T);
+    const uint64_t b_bytes = (uint64_t)(blocks.n * blocks.k) * sizeof(T);
+    blocks.a_bytes = (a_bytes + 63U) & ~(uint64_t)63U;
+    blocks.bytes = blocks.a_bytes + ((b_bytes + 63U) & ~(uint64_t)63U);
+    return blocks;
+}
+
+static void NAME(gemm_packed)(const tnri_gemm *gemm, char *scratch)
+{
+    const gemm_blocks blocks = NAME(blocks)(gemm);
+    REAL *packed_a = (REAL *)(void *)scratch;
+    REAL *packed_b = (REAL *)(void *)(scratch + blocks.a_bytes);
+    const T *a = gemm->a;
+    const T *b = gemm->b;
+    T *c = gemm->c;
+    REAL sums[NR * PARTS * MR];
+    for (int64_t jc = 0; jc < gemm->n; jc += blocks.n) {
+        const int64_t width = gemm->n - jc < blocks.n ? gemm->n - jc : blocks.n;
+        for (int64_t pc = 0; pc < gemm->k; pc += blocks.k) {
+            const int64_t depth = gemm->k - pc < blocks.k ? gemm->k - pc : blocks.k;
+            NAME(pack)(packed_b, b + pc * gemm->b_row + jc * gemm->b_column, gemm->b_column, gemm->b_row, width, depth, NR,
+                       gemm->conjugate_b);
+            for (int64_t ic = 0; ic < gemm->m; ic += blocks.m) {
+                const int64_t height = gemm->m - ic < blocks.m ? gemm->m - ic : blocks.m;
+                NAME(pack)(packed_a, a + ic * gemm->a_row + pc * gemm->a_column, gemm->a_row, gemm->a_column, height,
+                           depth, MR, gemm->conjugate_a);
+                for (int64_t jr = 0; jr < width; jr += NR) {
+                    const int columns = width - jr < NR ? (int)(width - jr) : NR;
+                    for (int64_t ir = 0; ir < height; ir += MR) {
+                        const int rows = height - ir < MR ? (int)(height - ir) : MR;
+                        NAME(micro)(packed_a + ir * depth * PARTS, packed_b + jr * depth * PARTS, depth, sums);
+                        NAME(flush)(gemm, sums, c + (ic + ir) * gemm->c_row + (jc + jr) * gemm->c_column, rows, columns,
+                                    pc == 0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#undef LANES
+#undef MR
+#undef PARTS
+#undef T
+#undef REAL
+#undef VEC
+#undef NAME
+#undef FIELD
+#undef COMPLEX
+#undef MV
+#undef NR

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All that has to be true before an operation touches bytes, checked and had for all operands or for none. The order:
+ * descriptors well-formed, leases (so that owners stay what they are), bounds, distinct elements, overlap, mappings.
+ */
+#include "storage_internal.h"
+
+static tnr_status check_descriptor(const char *op, const tnri_operand *operand)
+{
+    const tnr_view *view = operand->view;
+    TNR_REQUIRE(view != NULL && view->root != NULL, TNR_ERR_ARGUMENT, "%s: a view is NULL or has no owner", op);
+    TNR_REQUIRE(view->dtype > TNR_DTYPE_NONE && view->dtype < TNR_DTYPE_END, TNR_ERR_ARGUMENT,
+                "%s: %d is no dtype; the view was not made by the library", op, (int)view->dtype);
+    TNR_REQUIRE(view->rank >= 0 && view->rank <= TNR_MAX_RANK && (view->split == 0 || view->part < TNR_MAX_PARTS),
+                TNR_ERR_ARGUMENT, "%s: rank %d or part %d is out of range; the view was not made by the library", op,
+                (int)view->rank, (int)view->part);
+    return TNR_OK;
+}
+
+/* What one lease must cover so that every operand of this root is covered. */
+static tnr_status combined_lease(const char *op, const tnri_operand *operands, int count, int first, tnri_lease *lease)
+{
+    const tnr_view *view = operands[first].view;
+    lease->root = view->root;
+    lease->generation = view->generation;
+    lease->split = view->split;
+    lease->parts = view->split != 0 ? (uint64_t)1 << view->part : 0;
+    lease->write = operands[first].write;
+    lease->reads = !operands[first].write;
+    for (int other = first + 1; other < count; other++) {
+        const tnr_view *shared = operands[other].view;
+        if (shared->root != lease->root) {
+            continue;
+        }
+        TNR_REQUIRE(shared->generation == lease->generation, TNR_ERR_STALE,
+                    "%s: the view's owner was released or moved", op);
+        if (shared->split != lease->split) {
+            lease->split = 0; /* parts of different splits are not known to be apart: the whole */
+            lease->parts = 0;
+        } else if (lease->split != 0) {
+            lease->parts |= (uint64_t)1 << shared->part;
+        }
+        lease->write = lease->write || operands[other].write;
+        lease->reads = lease->reads || !operands[other].write;
+    }
+    return TNR_OK;
+}
+
+static tnri_lease held_lease(const tnri_operand *operand)
+{
+    const tnri_lease lease = {
+        .root = operand->held.root,
+        .split = operand->held.split,
+        .parts = operand->held.parts,
+        .generation = tnri_generation(operand->held.root),
+        .write = operand->held.writes,
+    };
+    return lease;
+}
+
+/* First operand of the same root, which may be itself. */
+static int carrier_of(const tnri_operand *operands, int index)
+{
+    int first = 0;
+    while (operands[first].view->root != operands[index].view->root) {
+        first++;
+    }
+    return first;
+}
+
+/* Inside its window, the window inside the owner, a written layout without two indices on one element. */
+static tnr_status check_bounds(const char *op, const tnri_operand *operand, int64_t *count)
+{
+    const tnr_view *view = operand->view;
+    const tnr_tensor *root = view->root;
+    const uint64_t size = tnr_dtype_size(view->dtype);
+    TNR_REQUIRE(view->window_begin <= root->bytes && view->window_bytes <= root->bytes - view->window_begin &&
+                    view->window_begin % tnr_dtype_alignment(view->dtype) == 0,
+                TNR_ERR_BOUNDS, "%s: window of %llu bytes at %llu leaves the owner's %llu bytes or is misaligned", op,
+                TNRI_LLU(view->window_bytes), TNRI_LLU(view->window_begin), TNRI_LLU(root->bytes));
+    TNR_TRY(tnri_layout_check(op, view->rank, view->shape, view->strides, view->offset,
+                              (int64_t)(view->window_bytes / size), count));
+    if (operand->write && !tnri_is_distinct(view->rank, view->shape, view->strides)) {
+        return tnri_fail(TNR_ERR_OVERLAP, "%s: two indices of the output may fall on one element", op);
+    }
+    return TNR_OK;
+}
+
+static tnri_lattice lattice_of(const tnri_operand *operand)
+{
+    const tnr_view *view = operand->view;
+    const int64_t size = (int64_t)tnr_dtype_size(view->dtype);
+    const uint64_t base = tnri_root_access(view->root) == TNR_ACCESS_DIRECT ? (uintptr_t)view->root->block.address : 0;
+    const tnri_lattice lattice = {
+        .address = base + view->window_begin + (uint64_t)view->offset * (uint64_t)size,
+        .rank = view->rank,
+        .shape = view->shape,
+        .strides = view->strides,
+        .element_bytes = size,
+    };
+    return lattice;
+}
+
+/* Can the two owners' memory coincide at all? Different owners do only when the program adopted one buffer twice. */
+static bool may_coincide(const tnr_tensor *a, const tnr_tensor *b)
+{
+    if (a == b) {
+        return true;
+    }
+    if (tnri_root_access(a) != TNR_ACCESS_DIRECT || tnri_root_access(b) != TNR_ACCESS_DIRECT) {
+        return false;
+    }
+    const uintptr_t begin_a = (uintptr_t)a->block.address;
+    const uintptr_t begin_b = (uintptr_t)b->block.address;
+    return begin_a < begin_b + b->bytes && begin_b < begin_a + a->bytes;
+}
+
+tnr_overlap tnri_operand_overlap(const tnri_operand *a, const tnri_operand *b)
+{
+    if (!may_coincide(a->view->root, b->view->root)) {
+        return TNR_OVERLAP_NONE;
+    }
+    const tnri_lattice of_a = lattice_of(a);
+    const tnri_lattice of_b = lattice_of(b);
+    return tnri_lattice_overlap(&of_a, &of_b);
+}
+
+static tnr_status check_overlap(const char *op, const tnri_operand *operands, int count, int written,
+                                tnri_aliasing aliasing)
+{
+    for (int other = 0; other < count; other++) {
+        if (other == written || (operands[other].write && other > written)) {
+            continue;
+        }
+        const tnr_overlap overlap = tnri_operand_overlap(&operands[written], &operands[other]);
+        if (overlap == TNR_OVERLAP_NONE ||
+            (overlap == TNR_OVERLAP_SAME && aliasing == TNRI_IN_PLACE && !operands[other].write)) {
+            continue;
+        }
+        return tnri_fail(TNR_ERR_OVERLAP, "%s: output %s operand %d", op,
+                         overlap == TNR_OVERLAP_SAME ? "may not be the elements of" : "is not proved apart from", other);
+    }
+    return TNR_OK;
+}
+
+static tnr_status map_root(const char *op, tnri_operand *carrier)
+{
+    tnr_tensor *root = carrier->held.root;
+    const tnr_host_access access = tnri_root_access(root);
+    if (TNRI_LIKELY(access == TNR_ACCESS_DIRECT) || root->bytes == 0) {
+        carrier->held.host = root->block.address;
+        return TNR_OK;
+    }
+    if (access == TNR_ACCESS_NONE) {
+        return tnri_fail_residency(op, root);
+    }
+    void *host = NULL;
+    TNR_TRY(root->domain->kind->map(root->domain, &root->block, carrier->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, &host));
+    carrier->held.host = host;
+    return TNR_OK;
+}
+
+/* Take back what operands 0 .. leased - 1 lease and 0 .. mapped - 1 map; the first failing unmap is the answer. */
+static tnr_status give_all(tnri_operand *operands, int leased, int mapped)
+{
+    tnr_status answer = TNR_OK;
+    for (int index = 0; index < leased; index++) {
+        tnri_operand *operand = &operands[index];
+        if (!operand->held.owns) {
+            continue;
+        }
+        tnr_tensor *root = operand->held.root;
+        if (TNRI_UNLIKELY(index < mapped && tnri_root_access(root) == TNR_ACCESS_MAPPED && root->bytes != 0)) {
+            const tnr_status status =
+                root->domain->kind->unmap(root->domain, &root->block,
+                                          operand->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, operand->held.host);
+            answer = answer == TNR_OK ? status : answer;
+        }
+        const tnri_lease lease = held_lease(operand);
+        tnri_lease_give(&lease);
+        operand->held.owns = false;
+    }
+    return answer;
+}
+
+static tnr_status check_and_map(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, int *mapped)
+{
+    int64_t counts[TNRI_MAX_OPERANDS];
+    for (int index = 0; index < count; index++) {
+        TNR_TRY(check_bounds(op, &operands[index], &counts[index]));
+    }
+    for (int index = 0; index < count; index++) {
+        if (operands[index].write) {
+            TNR_TRY(check_overlap(op, operands, count, index, aliasing));
+        }
+    }
+    for (*mapped = 0; *mapped < count; (*mapped)++) {
+        if (operands[*mapped].held.owns) {
+            TNR_TRY(map_root(op, &operands[*mapped]));
+        }
+    }
+    for (int index = 0; index < count; index++) {
+        tnri_operand *operand = &operands[index];
+        const tnr_view *view = operand->view;
+        char *host = operands[carrier_of(operands, index)].held.host;
+        operand->data = counts[index] == 0 ? NULL
+                                           : host + view->window_begin +
+                                                 (size_t)view->offset * tnr_dtype_size(view->dtype);
+    }
+    return TNR_OK;
+}
+
+tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
+{
+    for (int index = 0; index < count; index++) {
+        TNR_TRY(check_descriptor(op, &operands[index]));
+        operands[index].held.owns = false;
+    }
+    int leased = 0;
+    int mapped = 0;
+    tnr_status status = TNR_OK;
+    for (; leased < count && status == TNR_OK; leased++) {
+        if (carrier_of(operands, leased) != leased) {
+            continue;
+        }
+        tnri_lease lease;
+        status = combined_lease(op, operands, count, leased, &lease);
+        if (status == TNR_OK) {
+            status = tnri_lease_take(op, &lease);
+        }
+        if (status == TNR_OK) {
+            tnri_operand *carrier = &operands[leased];
+            carrier->held.root = lease.root;
+            carrier->held.split = lease.split;
+            carrier->held.parts = lease.parts;
+            carrier->held.writes = lease.write;
+            carrier->held.owns = true;
+        }
+    }
+    if (status == TNR_OK) {
+        status = check_and_map(op, operands, count, aliasing, &mapped);
+    }
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        (void)give_all(operands, leased, mapped);
+    }
+    return status;
+}
+
+tnr_status tnri_access_end(tnri_operand *operands, int count) { return give_all(operands, count, count); }

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside a group: two tables that only grow.
+ *
+ *   owners       | tensor (NULL: taken) | live descriptors |
+ *   descriptors  | owner | vacant | dtype, byte span, layout |
+ *
+ * A table is a short directory of chunks, each twice as large as the one before, so entries never move, growing never copies,
+ * and the bytes for n entries are known beforehand.
+ */
+#ifndef TENURE_STORAGE_GROUP_INTERNAL_H
+#define TENURE_STORAGE_GROUP_INTERNAL_H
+
+#include "storage_internal.h"
+
+#define TNRI_TABLE_FIRST 8U  /* entries of the first chunk */
+#define TNRI_TABLE_CHUNKS 29 /* 8 + 16 + ... : all that 32 bits can number */
+
+typedef struct tnri_table {
+    size_t entry_bytes;
+    uint32_t count; /* entries ever made */
+    int chunk_count;
+    tnr_block chunks[TNRI_TABLE_CHUNKS];
+} tnri_table;
+
+/* Make room for `more` entries beyond count. TNR_ERR_MEMORY or TNR_ERR_OVERFLOW: as before. */
+tnr_status tnri_table_reserve(const char *op, tnr_domain *home, tnri_table *table, uint32_t more);
+/* Give back chunks that no entry needs. */
+void tnri_table_trim(tnr_domain *home, tnri_table *table);
+void tnri_table_free(tnr_domain *home, tnri_table *table);
+/* index < reserved entries. */
+void *tnri_table_at(const tnri_table *table, uint32_t index);
+tnr_status tnri_table_need(size_t entry_bytes, uint32_t entries, tnr_need *need);
+
+typedef struct tnri_group_owner {
+    tnr_tensor *tensor;
+    uint32_t live; /* descriptors that name it and are not vacant */
+} tnri_group_owner;
+
+typedef struct tnri_group_entry {
+    uint32_t owner;
+    uint8_t vacant;
+    uint8_t dtype;
+    uint8_t rank;
+    uint64_t byte_begin;
+    uint64_t byte_count;
+    int64_t offset;
+    int64_t shape[TNR_MAX_RANK];
+    int64_t strides[TNR_MAX_RANK];
+} tnri_group_entry;
+
+struct tnr_group {
+    uint64_t serial;
+    tnr_domain *home;
+    tnr_block record;
+    tnri_table owners;
+    tnri_table descriptors;
+};
+
+static inline tnri_group_owner *tnri_group_owner_at(const tnr_group *group, uint32_t index)
+{
+    return tnri_table_at(&group->owners, index);
+}
+
+static inline tnri_group_entry *tnri_group_entry_at(const tnr_group *group, uint32_t index)
+{
+    return tnri_table_at(&group->descriptors, index);
+}
+
+/* The live entry of a slot: TNR_ERR_ARGUMENT, TNR_ERR_FOREIGN, TNR_ERR_BOUNDS, TNR_ERR_VACANT. */
+tnr_status tnri_group_find(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry);
+
+/* A new serial, never reused. */
+tnr_status tnri_group_serial(uint64_t *serial);
+
+#endif /* TENURE_STORAGE_GROUP_INTERNAL_H */

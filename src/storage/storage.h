@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this room offers to the rooms above and to its own files: pure layout arithmetic and proofs, the inside of a
+ * tensor, access to operands under leases, and the one strided copy.
+ */
+#ifndef TENURE_STORAGE_STORAGE_H
+#define TENURE_STORAGE_STORAGE_H
+
+#include "../arena/arena.h"
+#include "tenure/group.h"
+
+/* ---- Layout: pure functions (layout.c) ------------------------------------------------------------------------------------ */
+
+/* rank in 0..TNR_MAX_RANK, no negative extent (TNR_ERR_ARGUMENT); any zero extent: *count 0, whatever the others are; else
+ * their product, TNR_ERR_OVERFLOW when 63 bits cannot hold it. `op` begins the text. */
+tnr_status tnri_shape_count(const char *op, int rank, const int64_t *shape, int64_t *count);
+
+/* tnri_shape_count and count * element size in 63 bits. */
+tnr_status tnri_shape_bytes(const char *op, tnr_dtype dtype, int rank, const int64_t *shape, int64_t *count,
+                            uint64_t *bytes);
+
+/* Column-major strides of a shape whose count fitted. Extents of 0 count as 1 (and saturate: an empty shape's strides mean
+ * nothing, so they stop growing instead of overflowing). */
+void tnri_compact_strides(int rank, const int64_t *shape, int64_t *strides);
+
+/* Lowest and highest element offset relative to the first element (low <= 0 <= high) of a non-empty layout.
+ * TNR_ERR_OVERFLOW when 64 bits cannot hold one of them. */
+tnr_status tnri_reach(const char *op, int rank, const int64_t *shape, const int64_t *strides, int64_t *low, int64_t *high);
+
+/* All of a view's checks against `elements` elements of window: rank, extents, count, reach, bounds, in that order; an
+ * empty view's offset must be in 0..elements. */
+tnr_status tnri_layout_check(const char *op, int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
+                             int64_t elements, int64_t *count);
+
+/* Compact, ignoring axes of extent 1; true when empty. */
+bool tnri_is_compact(int rank, const int64_t *shape, const int64_t *strides);
+
+/* ---- Proofs: pure functions (injective.c, overlap.c) ----------------------------------------------------------------------- */
+
+/* DESIGN.md section 3: empty; sorted spans; exact gcd rule for two axes; enumeration up to 4096 elements; else false. */
+bool tnri_is_distinct(int rank, const int64_t *shape, const int64_t *strides);
+
+/* One operand of an overlap question, in bytes: address of the first element, strides in bytes. */
+typedef struct tnri_lattice {
+    uint64_t address;
+    int rank;
+    const int64_t *shape;
+    const int64_t *strides;  /* in elements */
+    int64_t element_bytes;
+} tnri_lattice;
+
+/* Empty; byte intervals; gcd residue over all strides of axes longer than 1; else possible. SAME only for equal address,
+ * element size, shape and strides (strides of axes of extent 1 ignored). */
+tnr_overlap tnri_lattice_overlap(const tnri_lattice *a, const tnri_lattice *b);
+
+/* ---- Inside a tensor (tensor.c) --------------------------------------------------------------------------------------------- */
+
+struct tnr_tensor {
+    tnri_handle handle; /* first: state, home, kind */
+    tnr_domain *domain; /* whose block; NULL for adopted bytes */
+    tnr_block block;    /* of domain; for adopted bytes address and bytes only */
+    uint64_t bytes;     /* count * element size */
+    tnr_release_fn release;
+    void *context;
+    tnr_domain *group_home; /* adopted bytes in or after a group: whose numbers they have; else NULL */
+    uint64_t split;      /* number of the split whose parts are leased; guarded by the lease word's lock state */
+    uint64_t split_parts; /* mask of leased parts */
+    _Atomic uint64_t splits; /* splits ever granted on this root */
+    uint8_t dtype;
+    uint8_t rank;
+    int64_t shape[TNR_MAX_RANK];
+};
+
+/* Draft of `reason` for the ledger; as tnr_draft_begin. */
+tnr_status tnri_draft_begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                            tnr_allocation_reason reason, tnr_draft **draft);
+
+/* Undo such a draft because what should follow failed: ledger and counts as before. No view of it is leased. */
+void tnri_draft_cancel(tnr_draft *draft, tnr_allocation_reason reason);
+
+/* ---- Access to operands (access.c) ------------------------------------------------------------------------------------------- */
+
+/* May outputs coincide with inputs, element for element? */
+typedef enum tnri_aliasing { TNRI_APART, TNRI_IN_PLACE } tnri_aliasing;
+
+/* Most operands of one operation. */
+#define TNRI_MAX_OPERANDS 8
+
+/* One operand while an operation runs. The caller sets view and write; access fills the rest. */
+typedef struct tnri_operand {
+    const tnr_view *view;
+    bool write;
+    char *data; /* host address of the view's first element; NULL when the view is empty */
+    struct {    /* what access holds and must give back */
+        tnr_tensor *root;
+        void *host;
+        uint64_t split;
+        uint64_t parts;
+        bool owns;   /* this operand carries the lease and mapping of its root */
+        bool writes; /* the lease is a write lease */
+    } held;
+} tnri_operand;
+
+/*
+ * All that has to be true before bytes are touched, for all operands or for none: descriptors well-formed and inside their
+ * owners, owners alive (TNR_ERR_STALE), reachable by the host (TNR_ERR_RESIDENCY), leases had (TNR_ERR_BUSY), written
+ * elements distinct and apart from inputs or the very same (TNR_ERR_OVERLAP), mappable memory mapped. Operands of one root
+ * share one lease. On success every non-NULL operand has `data`; end with tnri_access_end.
+ */
+tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
+
+/* Unmap and give the leases back. A failing unmap of a written operand is TNR_ERR_BACKEND or the domain's answer. */
+tnr_status tnri_access_end(tnri_operand *operands, int count);
+
+/* ---- Loop nests (nest.c): pure; what the copy and every elementwise and reducing kernel run over -------------------------------- */
+
+/* Most operands of one nest. */
+#define TNRI_NEST_OPERANDS 4
+
+/* One operand going in. Strides in elements; data is the first element. */
+typedef struct tnri_nest_operand {
+    const void *data;
+    const int64_t *strides;
+    size_t element_bytes;
+} tnri_nest_operand;
+
+/*
+ * The same index space for all operands, axes of extent 1 dropped, axis 0 the one on which operand 0 steps least, all of
+ * operand 0's strides >= 0 (an axis is walked backwards where they were not), neighbouring axes merged where every operand
+ * allows it. data moves while the nest is walked.
+ */
+typedef struct tnri_nest {
+    int rank;
+    int count; /* operands */
+    char *data[TNRI_NEST_OPERANDS];
+    int64_t shape[TNR_MAX_RANK];
+    int64_t strides[TNRI_NEST_OPERANDS][TNR_MAX_RANK]; /* in bytes */
+    int64_t index[TNR_MAX_RANK];
+} tnri_nest;
+
+/* False when the shape is empty: nothing to do. Otherwise rank >= 1: a single element is one axis of extent 1. */
+bool tnri_nest_make(tnri_nest *nest, int rank, const int64_t *shape, int count, const tnri_nest_operand *operands);
+
+/* Exchange two axes of a nest that has not been walked yet. */
+void tnri_nest_exchange(tnri_nest *nest, int a, int b);
+
+/* Step to the next combination of the axes from `first` on, moving data; false (data back at the start) after the last. */
+bool tnri_nest_step(tnri_nest *nest, int first);
+
+/* ---- The one strided copy (copy.c): pure, no leases -------------------------------------------------------------------------- */
+
+/*
+ * Copy elements of element_bytes (1, 4, 8 or 16) from one layout to another of the same shape. Strides in elements; target and
+ * source point at the first elements; memory must not overlap. Orders and merges axes, moves unit-stride runs by memcpy, and
+ * blocks transposing pairs of axes for the cache.
+ */
+void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, void *target, const int64_t *target_strides,
+                        const void *source, const int64_t *source_strides);
+
+#endif /* TENURE_STORAGE_STORAGE_H */

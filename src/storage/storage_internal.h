@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this room share among themselves only. */
+#ifndef TENURE_STORAGE_STORAGE_INTERNAL_H
+#define TENURE_STORAGE_STORAGE_INTERNAL_H
+
+#include "storage.h"
+
+/* ---- lease.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* One lease on one owner: of all of it, or of parts of a split. */
+typedef struct tnri_lease {
+    tnr_tensor *root;
+    uint64_t split; /* 0: the whole; changed to 0 by tnri_lease_take where the whole was taken instead */
+    uint64_t parts; /* mask of parts of that split */
+    uint32_t generation;
+    bool write;
+    bool reads; /* the bytes will be read, also when they are written: refused for a draft */
+} tnri_lease;
+
+/* TNR_ERR_STALE, TNR_ERR_BUSY; never waits for a lease. */
+tnr_status tnri_lease_take(const char *op, tnri_lease *lease);
+void tnri_lease_give(const tnri_lease *lease);
+
+/*
+ * End a handle's generation: all its views are stale from now on, and the caller alone knows the handle. TNR_ERR_STALE when
+ * it is not of this kind, TNR_ERR_BUSY under a lease.
+ */
+tnr_status tnri_generation_end(const char *op, tnr_tensor *root, tnri_handle_kind kind);
+
+/*
+ * The same in two steps, for calls that must do something fallible in between: hold it as its only writer, then end it or
+ * let go.
+ */
+tnr_status tnri_generation_hold(const char *op, tnr_tensor *root, tnri_handle_kind kind);
+void tnri_generation_unhold(tnr_tensor *root);
+void tnri_generation_end_held(tnr_tensor *root);
+
+static inline uint32_t tnri_generation(const tnr_tensor *root)
+{
+    return (uint32_t)(atomic_load_explicit(&root->handle.state, memory_order_relaxed) >> 32);
+}
+
+/* ---- access.c --------------------------------------------------------------------------------------------------------------- */
+
+/* Relation of two operands' memory, whoever owns it. Looks at view and owner, needs no lease of its own. */
+tnr_overlap tnri_operand_overlap(const tnri_operand *a, const tnri_operand *b);
+
+/* ---- split.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* Mark views whose disjointness was proved as parts of one split of each owner. */
+void tnri_mark_parts(tnr_view_mut *parts, size_t count);
+
+/* ---- tensor.c --------------------------------------------------------------------------------------------------------------- */
+
+/* NULL is TNR_ERR_ARGUMENT, a handle that is no tensor of its own any more TNR_ERR_STALE. */
+tnr_status tnri_tensor_check(const char *op, const tnr_tensor *tensor);
+
+/* Compact view of all of a live root. */
+void tnri_root_view(const tnr_tensor *root, tnr_view *view);
+
+/* Domain in whose name the handle is counted. */
+static inline tnr_domain *tnri_owner_domain(const tnr_tensor *root)
+{
+    return root->domain != NULL ? root->domain : root->handle.home;
+}
+
+/* Give bytes and handle of a root whose generation was ended. */
+void tnri_root_free(tnr_tensor *root);
+
+/* How the host reaches a root's bytes, its domain's or direct for adopted ones. */
+static inline tnr_host_access tnri_root_access(const tnr_tensor *root)
+{
+    return root->domain != NULL ? root->domain->access : TNR_ACCESS_DIRECT;
+}
+
+/* TNR_ERR_RESIDENCY with the call to make. */
+tnr_status tnri_fail_residency(const char *op, const tnr_tensor *root);
+
+/* View of a span of a root under any layout: all checks of tnr_tensor_region. */
+tnr_status tnri_region(const char *op, const tnr_tensor *root, tnr_dtype dtype, uint64_t window_begin,
+                       uint64_t window_bytes, int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
+                       tnr_view *view);
+
+/* New tensor of `reason` with a view's elements, entered as one copy. */
+tnr_status tnri_duplicate(const char *op, const tnr_view *view, tnr_domain *domain, tnr_copy_reason reason,
+                          tnr_tensor **tensor);
+
+#endif /* TENURE_STORAGE_STORAGE_INTERNAL_H */

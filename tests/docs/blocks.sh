@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# blocks.sh ROOT GENERATED LIBRARY CC FLAGS: every C block of README.md and docs/*.md is true.
+#
+# What follows ``` says what the block is:
+#   ```c                     a complete program: compiled with all warnings as errors, linked, run; must end with 0
+#   ```c fragment            statements: compiled inside a function that returns tnr_status, after the declarations of a
+#                            comment right above, if there is one:  <!-- given: tnr_tensor *a; tnr_engine *engine; -->
+#   ```c declaration         file scope: compiled after #include "tenure/tenure.h"
+#   ```c examples/NAME.c     a quotation: its lines stand together in that file, word for word (a common indent aside)
+#   ```c output              not C at all: shown, not compiled
+# Another word after ```c is an error, so that no block goes unread. Fragments and declarations see tenure.h, string.h,
+# stdio.h, stdlib.h.
+set -eu
+root=$1
+generated=$2
+library=$3
+cc=$4
+flags=${5:-}
+strict="-std=c11 -Wall -Wextra -Wpedantic -Werror -I$root/include -I$generated/include"
+work=$PWD/blocks
+rm -rf "$work"
+mkdir -p "$work"
+
+# One file per block: number.kind, and a line "number kind file:line argument" in the list.
+extract() {
+    awk -v work="$work" -v name="$2" -v first="$3" '
+        /^[ \t]*<!-- given:/ && !inside {
+            given = $0
+            sub(/^[ \t]*<!-- given:[ \t]*/, "", given)
+            while (given !~ /-->/ && (getline line) > 0) given = given "\n" line
+            sub(/[ \t]*-->.*$/, "", given)
+            next
+        }
+        /^[ \t]*```/ {
+            if (!inside) {
+                inside = 1
+                info = $0
+                sub(/^[ \t]*```[ \t]*/, "", info)
+                sub(/[ \t]+$/, "", info)
+                isc = info ~ /^[cC]([ \t]|$)/
+                what = info
+                sub(/^[cC][ \t]*/, "", what)
+                if (isc) {
+                    number = first + count++
+                    kind = what == "" ? "program" : what == "fragment" || what == "declaration" || what == "output" ? what : what ~ /^examples\/[a-zA-Z0-9_\/]+\.[ch]$/ ? "quote" : "unknown"
+                    file = work "/" number ".body"
+                    printf "" > file
+                    printf "%s", given > (work "/" number ".given")
+                    close(work "/" number ".given")
+                    print number, kind, name ":" NR, (what == "" ? "-" : what) >> (work "/list")
+                }
+            } else {
+                inside = 0
+                if (isc) close(file)
+                given = ""
+                isc = 0
+            }
+            next
+        }
+        inside && isc { print > file; next }
+        !inside && /[^ \t]/ { given = "" }
+        END { if (inside) print "0 unknown " name ":" NR " block-without-end" >> (work "/list") }
+    ' "$1"
+}
+
+: > "$work/list"
+for page in README.md docs/*.md; do
+    [ -f "$root/$page" ] || continue
+    extract "$root/$page" "$page" "$(($(wc -l < "$work/list") + 1))"
+done
+
+failed=0
+complain() {
+    echo "$1: $2"
+    [ ! -s "$work/answer" ] || head -n 12 "$work/answer"
+    failed=$((failed + 1))
+}
+preamble='#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "tenure/tenure.h"\n'
+while read -r number kind where argument; do
+    body=$work/$number.body
+    : > "$work/answer"
+    case $kind in
+    program)
+        cp "$body" "$work/$number.c"
+        # shellcheck disable=SC2086
+        if ! $cc $flags $strict "$work/$number.c" -o "$work/$number" "$library" -lm "-Wl,-rpath,$(dirname "$library")" > "$work/answer" 2>&1; then
+            complain "$where" "does not compile"
+        elif ! (cd "$work" && "./$number" > answer 2>&1); then
+            complain "$where" "does not end with 0"
+        fi
+        ;;
+    fragment)
+        {
+            # shellcheck disable=SC2059
+            printf "$preamble"
+            echo 'extern tnr_status fragment(void);'
+            echo 'static tnr_status run(void);'
+            printf '/* given */\n'
+            # Declarations get static storage, so that nothing counts as uninitialised.
+            tr '\n' ' ' < "$work/$number.given" | sed 's/;[ \t]*/;\n/g' | sed -n 's/^[ \t]*\([^ \t].*\)$/static \1/p'
+            echo 'static tnr_status run(void)'
+            echo '{'
+            cat "$body"
+            echo '    return TNR_OK;'
+            echo '}'
+            echo 'tnr_status fragment(void) { return run(); }'
+        } > "$work/$number.c"
+        # shellcheck disable=SC2086
+        $cc $strict -Wno-unused -Wno-unused-result -fsyntax-only "$work/$number.c" > "$work/answer" 2>&1 || complain "$where" "fragment does not compile"
+        ;;
+    declaration)
+        # shellcheck disable=SC2059
+        { printf "$preamble"; cat "$body"; } > "$work/$number.c"
+        # shellcheck disable=SC2086
+        $cc $strict -Wno-unused -fsyntax-only "$work/$number.c" > "$work/answer" 2>&1 || complain "$where" "declaration does not compile"
+        ;;
+    quote)
+        if [ ! -f "$root/$argument" ]; then
+            complain "$where" "quotes $argument, which does not exist"
+        elif ! awk '
+            NR == FNR { quote[NR] = $0; n = NR; next }
+            { text[FNR] = $0; m = FNR }
+            END {
+                if (n == 0) exit 1
+                for (k = 0; k + n <= m; k++) {
+                    at = index(text[k + 1], quote[1])
+                    if (at == 0 || substr(text[k + 1], at) != quote[1]) continue
+                    indent = substr(text[k + 1], 1, at - 1)
+                    if (indent !~ /^ *$/) continue
+                    same = 1
+                    for (i = 1; i <= n && same; i++)
+                        same = text[k + i] == indent quote[i] || (text[k + i] == "" && quote[i] == "")
+                    if (same) exit 0
+                }
+                exit 1
+            }' "$body" "$root/$argument"; then
+            complain "$where" "is not what stands in $argument"
+        fi
+        ;;
+    output) ;;
+    *) complain "$where" "a C block of no known kind: $argument" ;;
+    esac
+done < "$work/list"
+
+total=$(wc -l < "$work/list")
+echo "$total C blocks, $failed of them wrong"
+[ "$failed" -eq 0 ]

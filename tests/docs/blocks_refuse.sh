@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# blocks_refuse.sh BLOCKS_SH ROOT GENERATED LIBRARY CC FLAGS: prove that blocks.sh reads what it should and can fail.
+set -eu
+check=$1
+root=$2
+shift 2
+tree=$PWD/tree
+rm -rf "$tree"
+mkdir -p "$tree/docs" "$tree/examples"
+cp -r "$root/include" "$tree/include"
+printf 'int main(void)\n{\n    int answer = 0;\n\n    return answer;\n}\n' > "$tree/examples/00_answer.c"
+
+generated=$1
+library=$2
+cc=$3
+flags=${4:-}
+expect() { # 0 or 1, text of the page
+    printf '# Page\n\n%b\n' "$2" > "$tree/README.md"
+    answer=0
+    sh "$check" "$tree" "$generated" "$library" "$cc" "$flags" > said.txt 2>&1 || answer=1
+    if [ $answer -ne "$1" ]; then
+        echo "expected $1, found $answer for:"
+        cat "$tree/README.md" said.txt
+        exit 1
+    fi
+}
+expect 0 'no block\n```sh\nnot C\n```'
+expect 0 '```c\n#include <tenure/tenure.h>\nint main(void) { return tnr_features_check(TNR_MAX_RANK) == TNR_OK ? 0 : 1; }\n```'
+expect 1 '```c\nint main(void) { return 1; }\n```'
+expect 1 '```c\nint main(void) { return undeclared; }\n```'
+expect 0 '<!-- given: tnr_view view; tnr_view out; -->\n```c fragment\nif (tnr_view_permute(&view, NULL, &out) != TNR_OK) {\n    return TNR_ERR_SHAPE;\n}\n```'
+expect 1 '```c fragment\ntnr_view_permute(&view, NULL, &out);\n```'
+expect 1 '<!-- given: tnr_view view; tnr_view out; -->\n\nProse.\n\n```c fragment\ntnr_view_permute(&view, NULL, &out);\n```'
+expect 0 '```c declaration\ntypedef struct pair { tnr_view a; tnr_view b; } pair;\n```'
+expect 1 '```c declaration\ntypedef struct pair { tnr_vue a; } pair;\n```'
+expect 0 '```c examples/00_answer.c\nint answer = 0;\n\nreturn answer;\n```'
+expect 0 '```c examples/00_answer.c\nint main(void)\n{\n    int answer = 0;\n```'
+expect 1 '```c examples/00_answer.c\nint answer = 1;\n```'
+expect 1 '```c examples/00_answer.c\nint answer = 0;\nreturn answer;\n```'
+expect 1 '```c examples/01_none.c\nint answer = 0;\n```'
+expect 0 '```c output\nanything\n```'
+expect 1 '```c sketch\nint a;\n```'
+expect 1 '```c output\nno end'
+echo "7 good pages accepted, 10 bad ones refused"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake -DSOURCE=... -DBINARY=... -DCOMPILER=... -DNM=... -DGENERATOR=... -P
+#
+# Builds the library bounded, checks by its symbol table that it reaches for no allocator, no stdio, no threads, no system,
+# and runs the main line in an arena.
+function(step what)
+    execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+        string(REPLACE ";" " " line "${ARGN}")
+        message(FATAL_ERROR "${what} failed (${result}): ${line}\n${output}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE "${BINARY}")
+step("configuring" "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${BINARY}/build" -G "${GENERATOR}" "-DCMAKE_C_COMPILER=${COMPILER}"
+    -DTENURE_BOUNDED=ON -DTENURE_WERROR=ON -DCMAKE_BUILD_TYPE=Release)
+set(configured "${output}")
+step("building" "${CMAKE_COMMAND}" --build "${BINARY}/build")
+
+# What the whole archive asks of the world outside it: memory and mathematics, nothing else.
+step("nm" "${NM}" -g "${BINARY}/build/libtenure.a")
+string(REGEX MATCHALL "[^\n]+" lines "${output}")
+set(outside "")
+foreach(line IN LISTS lines)
+    if(line MATCHES "^ +U ([^ ]+)$" AND NOT CMAKE_MATCH_1 MATCHES "^tnri?_")
+        list(APPEND outside "${CMAKE_MATCH_1}")
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES outside)
+set(allowed memcpy memmove memset memcmp strlen memchr strcmp strncmp
+    exp expf sin sinf cos cosf sincos sincosf sqrt sqrtf fma fmaf fabs fabsf hypot hypotf copysign copysignf ldexp ldexpf
+    _GLOBAL_OFFSET_TABLE_ __stack_chk_fail)
+foreach(name IN LISTS outside)
+    if(NOT name IN_LIST allowed)
+        list(APPEND refused "${name}")
+    endif()
+endforeach()
+if(refused)
+    message(FATAL_ERROR "a bounded library reaches for: ${refused}")
+endif()
+list(FIND outside memcpy found)
+if(found EQUAL -1)
+    message(FATAL_ERROR "nm shows no use of memcpy: was the archive read at all?\n${output}")
+endif()
+message(STATUS "asks of the outside: ${outside}")
+
+step("compiling the program" "${COMPILER}" -std=c11 -Wall -Wextra -Werror "-I${SOURCE}/include"
+    "-I${BINARY}/build/generated/include" "${SOURCE}/tests/hygiene/bounded.c" "${BINARY}/build/libtenure.a" -lm
+    -o "${BINARY}/bounded")
+step("running the program" "${BINARY}/bounded")
+if(NOT output MATCHES "bounded: good")
+    message(FATAL_ERROR "the bounded program did not say good:\n${output}")
+endif()
+
+step("compiling print_features" "${COMPILER}" -std=c11 "-I${SOURCE}/include" "-I${BINARY}/build/generated/include"
+    "${SOURCE}/tests/hygiene/print_features.c" "${BINARY}/build/libtenure.a" -lm -o "${BINARY}/print_features")
+step("print_features" "${BINARY}/print_features")
+string(FIND "${configured}" "${output}" place)
+if(place EQUAL -1)
+    message(FATAL_ERROR "tnr_features() says\n${output}configure printed\n${configured}")
+endif()
