@@ -3,8 +3,8 @@
  * 00: A tensor owns its bytes. Same pointer in, same pointer out.
  *
  * A program that already has a buffer hands it over together with the function that frees it. Nothing is copied. From
- * then on the tensor is the one owner: whoever releases it, the buffer's own function is called, once. Export is the way
- * back. A call that fails changes nothing: what was yours is still yours.
+ * then on the tensor is the one owner: whoever releases it, the buffer's own function is called, once. Export is the
+ * way back. A call that fails changes nothing: what was yours is still yours.
  */
 #include <stdio.h>
 #include <stdlib.h>

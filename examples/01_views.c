@@ -2,9 +2,9 @@
 /*
  * 01: A view owns nothing. It is free to make, and it knows when its owner is gone.
  *
- * Views are plain structs: dtype, shape, signed strides, offset. Turning, cutting and reversing make new structs and move
- * no byte. What cannot be said with strides is refused, never silently copied. A view that outlives its owner is stale:
- * using it is an error, not a crash.
+ * Views are plain structs: dtype, shape, signed strides, offset. Turning, cutting and reversing make new structs and
+ * move no byte. What cannot be said with strides is refused, never silently copied. A view that outlives its owner is
+ * stale: using it is an error, not a crash.
  */
 #include <stdio.h>
 #include <stdlib.h>

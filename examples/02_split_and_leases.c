@@ -2,9 +2,9 @@
 /*
  * 02: Many readers or one writer. Two writers only with proof.
  *
- * A lease is taken where bytes are touched: while a mapping lives or an operation runs. One that conflicts is an error at
- * once, never a wait. Splitting proves that parts of a tensor share no byte; then each part has leases of its own, and
- * parts may be written at the same time, on other threads too.
+ * A lease is taken where bytes are touched: while a mapping lives or an operation runs. One that conflicts is an error
+ * at once, never a wait. Splitting proves that parts of a tensor share no byte; then each part has leases of its own,
+ * and parts may be written at the same time, on other threads too.
  */
 #include <stdio.h>
 #include <stdlib.h>

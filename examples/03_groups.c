@@ -2,8 +2,8 @@
 /*
  * 03: A group holds many owners. Slots address them, and no slot is ever used again.
  *
- * Tensors move into a group without a copy, and out of it again. Inside, several descriptors may look at one owner; none
- * of them owns it. A slot that was taken stays vacant for good, so an old slot never means something new.
+ * Tensors move into a group without a copy, and out of it again. Inside, several descriptors may look at one owner;
+ * none of them owns it. A slot that was taken stays vacant for good, so an old slot never means something new.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /*
  * 05: An arena is one region, and it never grows.
  *
- * Say what you need, ask how many bytes that takes, hand the region over. From then on nothing reaches malloc: tensors,
- * their handles, pools and scratch all lie inside. When it is full, the answer is an error that says how much is free, and
- * everything is as it was.
+ * Say what you need, ask how many bytes that takes, hand the region over. From then on nothing reaches malloc:
+ * tensors, their handles, pools and scratch all lie inside. When it is full, the answer is an error that says how much
+ * is free, and everything is as it was.
  */
 #include <stdio.h>
 #include <stdlib.h>

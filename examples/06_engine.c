@@ -2,9 +2,9 @@
 /*
  * 06: An engine computes on views. Outputs are either new, or where you say.
  *
- * Every operation has two forms. The allocating one makes a tensor in the engine's pool, so a loop's outputs recycle. The
- * _into form writes a view of yours and allocates nothing. An output may be an input's very elements; a partial overlap is
- * refused before the first write.
+ * Every operation has two forms. The allocating one makes a tensor in the engine's pool, so a loop's outputs recycle.
+ * The _into form writes a view of yours and allocates nothing. An output may be an input's very elements; a partial
+ * overlap is refused before the first write.
  */
 #include <stdio.h>
 #include <stdlib.h>

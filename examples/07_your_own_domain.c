@@ -3,8 +3,8 @@
  * 07: Whatever holds bytes can be a domain: bring a table of functions.
  *
  * Here it is a file: each block is a stretch of it, and the host reaches a block only through a mapping that reads the
- * stretch and, after writing, puts it back. Tensors, views and the engine work in it as anywhere else. What needs a plain
- * pointer is refused, with the call to make instead.
+ * stretch and, after writing, puts it back. Tensors, views and the engine work in it as anywhere else. What needs a
+ * plain pointer is refused, with the call to make instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void file_close(void *state) { (void)fclose(((file_state *)state)->file);
 static tnr_status file_allocate(void *state, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
     file_state *const s = state;
-    (void)alignment; /* of what the mapping returns: see there */
+    (void)alignment; /* a block has no address here, and calloc aligns what mappings return */
     block->bytes = bytes;
     block->tag = (uint64_t)s->end;
     s->end += (long)bytes;
@@ -59,7 +59,10 @@ static tnr_status file_map(void *state, const tnr_block *block, tnr_map_mode mod
     if (*host == NULL) {
         return tnr_set_error(TNR_ERR_MEMORY, "file: no memory for a mapping");
     }
-    (void)fseek(s->file, (long)block->tag, SEEK_SET);
+    if (fseek(s->file, (long)block->tag, SEEK_SET) != 0) {
+        free(*host);
+        return tnr_set_error(TNR_ERR_IO, "file: cannot be read");
+    }
     (void)!fread(*host, 1, block->bytes, s->file); /* what was never written reads as zeros */
     return TNR_OK;
 }
@@ -69,14 +72,14 @@ static tnr_status file_unmap(void *state, const tnr_block *block, tnr_map_mode m
     file_state *const s = state;
     bool good = true;
     if (mode == TNR_MAP_WRITE) {
-        good = fseek(s->file, (long)block->tag, SEEK_SET) == 0 &&
-               fwrite(host, 1, block->bytes, s->file) == block->bytes;
+        good =
+            fseek(s->file, (long)block->tag, SEEK_SET) == 0 && fwrite(host, 1, block->bytes, s->file) == block->bytes;
     }
     free(host);
     return good ? TNR_OK : tnr_set_error(TNR_ERR_IO, "file: cannot be written");
 }
 
-static const tnr_domain_ops file_ops = {sizeof(file_state), "file", file_open, file_close, file_allocate,
+static const tnr_domain_ops file_ops = {sizeof(file_state), "file",   file_open,  file_close, file_allocate,
                                         file_release,       file_map, file_unmap, NULL};
 
 int main(void)

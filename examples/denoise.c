@@ -6,7 +6,7 @@
  * on shifted views of it in place, scratch is made once, and the ledger shows that steps allocate and copy nothing.
  * Bad input of any kind is one line on stderr and exit code 1; no picture is left then.
  */
-#define _POSIX_C_SOURCE 200809L /* NOLINT(bugprone-reserved-identifier): clock_gettime, fstat, isatty */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, fstat, isatty */
 
 #include <errno.h>
 #include <math.h>
@@ -30,14 +30,14 @@ static const char usage[] =
     "\n"
     "  --steps N   number of steps, 1 to 100000 (default 10)\n"
     "  --kappa K   differences between neighbours well below K are noise, well above K edges\n"
-    "              (default: a twentieth of the range of values)\n"
+    "              (default: three hundredths of the range of values)\n"
     "  --dt T      length of a step, above 0 and at most 1/6, where it is stable (default 1/7)\n"
     "  --help      this text\n";
 
 enum { DEFAULT_STEPS = 10, MOST_STEPS = 100000 };
 
 static const double default_dt = 1.0 / 7.0;
-static const double default_kappa_part = 0.05;
+static const double default_kappa_part = 0.03;
 
 typedef struct options {
     const char *input;
@@ -78,7 +78,7 @@ static bool fail(const char *text)
 /* True when a call of the library succeeded. */
 static bool done(tnr_status status) { return status == TNR_OK || fail(tnr_last_error()); }
 
-/* ---- Options ------------------------------------------------------------------------------------------------------ */
+/* ---- Options ----------------------------------------------------------------------------------------------------- */
 
 static bool bad_option(const char *name, const char *value)
 {
@@ -172,7 +172,7 @@ static bool read_options(int count, char **words, options *o)
     return o->output != NULL || fail("needs an input and an output (denoise --help)");
 }
 
-/* ---- Figures ------------------------------------------------------------------------------------------------------ */
+/* ---- Figures ----------------------------------------------------------------------------------------------------- */
 
 static bool find_figures(program *p, figures *f)
 {
@@ -239,7 +239,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- The main line ------------------------------------------------------------------------------------------------ */
+/* ---- The main line ----------------------------------------------------------------------------------------------- */
 
 static bool read_volume(program *p)
 {
@@ -257,8 +257,8 @@ static bool open_picture(program *p)
 {
     struct stat input;
     struct stat output;
-    if (stat(p->options.input, &input) == 0 && stat(p->options.output, &output) == 0 &&
-        input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
+    if (stat(p->options.input, &input) == 0 && stat(p->options.output, &output) == 0 && input.st_dev == output.st_dev &&
+        input.st_ino == output.st_ino) {
         return fail("the output would replace the input");
     }
     p->picture = fopen(p->options.output, "wb");
@@ -331,7 +331,8 @@ static void print_storage(const storage_count *before, const storage_count *afte
 static void print_picture(const program *p, double largest)
 {
     (void)printf("picture            %s\n", p->options.output);
-    (void)printf("  left to right    before, after, difference (grey is 0, white +%.3g, black -%.3g)\n", largest, largest);
+    (void)printf("  left to right    before, after, difference (grey is 0, white +%.3g, black -%.3g)\n", largest,
+                 largest);
     (void)printf("  top to bottom    axial, coronal and sagittal slice, at voxels %lld, %lld, %lld\n",
                  (long long)p->before.index[0], (long long)p->before.index[1], (long long)p->before.index[2]);
 }

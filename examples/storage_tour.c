@@ -3,8 +3,8 @@
  * A tour of storage: adopts, views, maps, groups, splits, pools and a domain of its own, and after each step one line
  * that says what happened to the bytes.
  *
- * Every line is measured before it is printed. Addresses are compared, never printed, so the output is the same on every
- * machine. A claim that does not hold is marked, and the program then ends with exit code 1.
+ * Every line is measured before it is printed. Addresses are compared, never printed, so the output is the same on
+ * every machine. A claim that does not hold is marked, and the program then ends with exit code 1.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include <tenure/tenure.h>
 
-/* ---- Telling ------------------------------------------------------------------------------------------------------ */
+/* ---- Telling ----------------------------------------------------------------------------------------------------- */
 
 static int broken;
 
@@ -41,7 +41,7 @@ static void must(tnr_status status)
     }
 }
 
-/* ---- Small helpers ------------------------------------------------------------------------------------------------ */
+/* ---- Small helpers ----------------------------------------------------------------------------------------------- */
 
 /* Where a tensor's bytes are: a number to compare, not a pointer to use. */
 static uintptr_t address_of(const tnr_tensor *tensor)
@@ -122,7 +122,7 @@ static uint64_t copies_of(tnr_domain *domain)
     return copies;
 }
 
-/* ---- First stop: one owner ---------------------------------------------------------------------------------------- */
+/* ---- First stop: one owner --------------------------------------------------------------------------------------- */
 
 static void give_back(void *context, void *data, uint64_t bytes)
 {
@@ -192,7 +192,7 @@ static void one_owner(tnr_domain *heap)
     must(tnr_exported_free(&exported));
 }
 
-/* ---- Second stop: a group ----------------------------------------------------------------------------------------- */
+/* ---- Second stop: a group ---------------------------------------------------------------------------------------- */
 
 static void many_owners(tnr_domain *heap)
 {
@@ -240,7 +240,7 @@ static void many_owners(tnr_domain *heap)
     must(tnr_group_release(&group));
 }
 
-/* ---- Third stop: two writers in one tensor ------------------------------------------------------------------------ */
+/* ---- Third stop: two writers in one tensor ----------------------------------------------------------------------- */
 
 /* Ask for both parts of a 2x2 along one axis. */
 static bool split(tnr_tensor *tensor, int axis, tnr_view_mut part[2])
@@ -280,7 +280,7 @@ static void two_writers(tnr_domain *heap)
     must(tnr_tensor_release(&tensor));
 }
 
-/* ---- Fourth stop: the pool ---------------------------------------------------------------------------------------- */
+/* ---- Fourth stop: the pool --------------------------------------------------------------------------------------- */
 
 enum { SIDE = 64, PRODUCT_BYTES = SIDE * SIDE * 8, SUM_BYTES = SIDE * 8 };
 
@@ -356,7 +356,7 @@ static void outputs_recycle(tnr_domain *heap)
     must(tnr_tensor_release(&ones));
 }
 
-/* ---- Fifth stop: longer than its engine --------------------------------------------------------------------------- */
+/* ---- Fifth stop: longer than its engine -------------------------------------------------------------------------- */
 
 static void outlive_engine(tnr_domain *heap)
 {
@@ -386,7 +386,7 @@ static void outlive_engine(tnr_domain *heap)
     must(tnr_tensor_release(&ones));
 }
 
-/* ---- Sixth stop: a domain of one's own ---------------------------------------------------------------------------- */
+/* ---- Sixth stop: a domain of one's own --------------------------------------------------------------------------- */
 
 /* Memory that the host may touch only through a mapping. Blocks are numbers: their bytes are elsewhere. */
 typedef struct shared_memory {
@@ -457,8 +457,8 @@ static void say_four(const char *what, const tnr_tensor *tensor, double step)
     double value[4];
     const tnr_view view = view_of(tensor);
     read_four(&view, value);
-    say(value[0] == step && value[1] == 2 * step && value[2] == 3 * step && value[3] == 4 * step,
-        "%s [%g, %g, %g, %g]", what, value[0], value[1], value[2], value[3]);
+    say(value[0] == step && value[1] == 2 * step && value[2] == 3 * step && value[3] == 4 * step, "%s [%g, %g, %g, %g]",
+        what, value[0], value[1], value[2], value[3]);
 }
 
 static void own_domain(tnr_domain *heap)
@@ -518,7 +518,7 @@ static void own_domain(tnr_domain *heap)
     free(bytes);
 }
 
-/* ---- Last stop: out and back -------------------------------------------------------------------------------------- */
+/* ---- Last stop: out and back ------------------------------------------------------------------------------------- */
 
 static void out_and_back(tnr_domain *heap)
 {

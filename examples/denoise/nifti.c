@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See nifti.h. The header is a fixed record of 348 bytes; fields are fetched by offset, so that no struct padding and no
- * byte order of this machine enters. Voxels are read in pieces and widened straight into the bytes of the tensor: a
+ * See nifti.h. The header is a fixed record of 348 bytes; fields are fetched by offset, so that no struct padding and
+ * no byte order of this machine enters. Voxels are read in pieces and widened straight into the bytes of the tensor: a
  * draft, which becomes a tensor only once the last voxel is in.
  */
-#define _POSIX_C_SOURCE 200809L /* NOLINT(bugprone-reserved-identifier): stat */
+#define _POSIX_C_SOURCE 200809L /* stat */
 
 #include "nifti.h"
 
@@ -49,7 +49,7 @@ typedef struct voxel_type {
 } voxel_type;
 
 static const voxel_type voxel_types[] = {
-    {2, 1, "uint8"},    {4, 2, "int16"}, {8, 4, "int32"},    {16, 4, "float32"},
+    {2, 1, "uint8"},    {4, 2, "int16"},  {8, 4, "int32"},    {16, 4, "float32"},
     {64, 8, "float64"}, {256, 1, "int8"}, {512, 2, "uint16"}, {768, 4, "uint32"},
 };
 
@@ -79,7 +79,7 @@ static bool refuse(const reader *r, const char *format, ...)
     return false;
 }
 
-/* ---- Fields ------------------------------------------------------------------------------------------------------- */
+/* ---- Fields ------------------------------------------------------------------------------------------------------ */
 
 /* Copy one number of `bytes` bytes, at most 8, turning it round when the file's byte order is the other one. */
 static void fetch(const unsigned char *from, void *to, int bytes, bool swapped)
@@ -105,7 +105,7 @@ static double field_float(const reader *r, int offset)
     return (double)value;
 }
 
-/* ---- Header ------------------------------------------------------------------------------------------------------- */
+/* ---- Header ------------------------------------------------------------------------------------------------------ */
 
 /* Read `bytes` bytes or say why not. */
 static bool read_exactly(reader *r, void *to, unsigned bytes, const char *what)
@@ -246,7 +246,10 @@ static void read_matrix(const reader *r, double matrix[3][3])
     }
 }
 
-/* Give each world axis the voxel axis nearest to it: the largest entry of the matrix first, rows and columns once each. */
+/*
+ * Give each world axis the voxel axis nearest to it: the largest entry of the matrix first, rows and columns once
+ * each.
+ */
 static void read_orientation(const reader *r, nifti_orientation *orientation)
 {
     double matrix[3][3];
@@ -295,7 +298,7 @@ static bool check_size(reader *r)
     return true;
 }
 
-/* ---- Voxels ------------------------------------------------------------------------------------------------------- */
+/* ---- Voxels ------------------------------------------------------------------------------------------------------ */
 
 static double voxel(const reader *r, const unsigned char *at)
 {
@@ -348,10 +351,11 @@ static bool read_voxels(reader *r, double *voxels)
         }
         for (int64_t i = 0; i < now; i++) {
             const double value = voxel(r, piece + i * r->type->bytes) * r->slope + r->intercept;
+            const int64_t at = done + i;
             if (!isfinite(value)) {
-                return refuse(r, "voxel %lld is not a finite number", (long long)(done + i));
+                return refuse(r, "voxel %lld is not a finite number", (long long)at);
             }
-            voxels[done + i] = value;
+            voxels[at] = value;
         }
         done += now;
     }

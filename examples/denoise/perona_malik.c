@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See perona_malik.h. The volume is taken plane by plane along its last axis, so that scratch is a few planes instead of
- * a few volumes, and stays in the cache. A plane is changed only when all fluxes that need its old values are known:
+ * See perona_malik.h. The volume is taken plane by plane along its last axis, so that scratch is a few planes instead
+ * of a few volumes, and stays in the cache. A plane is changed only when all fluxes that need its old values are
+ * known:
  *
  *     plane z:  fluxes inside it, flux to plane z + 1         (old values of z and z + 1)
  *               then z += fluxes in - fluxes out              (with the flux from z - 1, kept since the last turn)
@@ -13,15 +14,15 @@
 #include <math.h>
 #include <string.h>
 
-#define TRY(call)                      \
-    do {                               \
+#define TRY(call)                        \
+    do {                                 \
         const tnr_status tried = (call); \
-        if (tried != TNR_OK) {         \
-            return tried;              \
-        }                              \
+        if (tried != TNR_OK) {           \
+            return tried;                \
+        }                                \
     } while (0)
 
-/* ---- Preparation -------------------------------------------------------------------------------------------------- */
+/* ---- Preparation ------------------------------------------------------------------------------------------------- */
 
 /* A tensor of one element. */
 static tnr_status make_scalar(tnr_domain *domain, double value, tnr_tensor **scalar)
@@ -68,7 +69,7 @@ void perona_malik_end(perona_malik *pm)
     memset(pm, 0, sizeof *pm);
 }
 
-/* ---- One step ----------------------------------------------------------------------------------------------------- */
+/* ---- One step ---------------------------------------------------------------------------------------------------- */
 
 /* All of a plane but its last, or but its first, row along one axis. Empty when there is one row only. */
 static tnr_status but_last(const tnr_view_mut *plane, int axis, tnr_view_mut *out)

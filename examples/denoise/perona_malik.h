@@ -4,8 +4,8 @@
  *
  * One step adds dt * sum over the axes of div(g(d) d) to every voxel, where d is the difference across a face between
  * two voxels and g(d) = exp(-(d / kappa)^2). No flux crosses the volume's outer faces. Hence the sum over all voxels
- * stays (rounding apart), and for 0 < dt <= 1/6 a new voxel is a mean of old ones with weights >= 0: minimum and maximum
- * do not spread.
+ * stays (rounding apart), and for 0 < dt <= 1/6 a new voxel is a mean of old ones with weights >= 0: minimum and
+ * maximum do not spread.
  *
  * f64 throughout. f32 would halve the memory traffic, but its 24 bits leave 6e-8 of relative rounding in every
  * operation: neither the comparison with a plain loop to 1e-12 nor a mean kept to 1e-9 could be shown.
@@ -38,7 +38,10 @@ typedef struct perona_malik {
 TNR_MUST_CHECK tnr_status perona_malik_begin(tnr_engine *engine, tnr_domain *domain, const int64_t shape[3],
                                              double kappa, double dt, perona_malik *pm);
 
-/* One step on an f64 view of the prepared shape. No allocation, no copy. A failure may leave a part of the planes done. */
+/*
+ * One step on an f64 view of the prepared shape. No allocation, no copy. A failure may leave a part of the planes
+ * done.
+ */
 TNR_MUST_CHECK tnr_status perona_malik_step(perona_malik *pm, const tnr_view_mut *volume);
 
 /* Give the scratch back. A zeroed struct is fine. */

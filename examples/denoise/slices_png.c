@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See slices_png.h. Turning a slice upright is a view (permute, then a step of -1): only the slice itself is copied. The
- * file is written with libpng's simplified interface, which needs no setjmp.
+ * See slices_png.h. Turning a slice upright is a view (permute, then a step of -1): only the slice itself is copied.
+ * The file is written with libpng's simplified interface, which needs no setjmp.
  */
 #include "slices_png.h"
 
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(call)                      \
-    do {                               \
+#define TRY(call)                        \
+    do {                                 \
         const tnr_status tried = (call); \
-        if (tried != TNR_OK) {         \
-            return tried;              \
-        }                              \
+        if (tried != TNR_OK) {           \
+            return tried;                \
+        }                                \
     } while (0)
 
 /* Columns of the picture. */
@@ -29,7 +29,7 @@ enum { BACKGROUND = 0, INK = 255, ZERO_DIFFERENCE = 128 };
 static const char *const row_names[SLICES] = {"AXIAL", "CORONAL", "SAGITTAL"};
 static const char *const column_names[COLUMNS] = {"BEFORE", "AFTER", "DIFFERENCE"};
 
-/* ---- Cutting ------------------------------------------------------------------------------------------------------ */
+/* ---- Cutting ----------------------------------------------------------------------------------------------------- */
 
 /* The same volume with its axes pointing right, front and up. */
 static tnr_status turn(const tnr_view *volume, const nifti_orientation *orientation, tnr_view *out)
@@ -81,7 +81,7 @@ void slices_release(slices *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ---- Drawing ------------------------------------------------------------------------------------------------------ */
+/* ---- Drawing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct canvas {
     int width;

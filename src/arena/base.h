@@ -18,11 +18,13 @@
 #define TNRI_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define TNRI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TNRI_COLD __attribute__((cold, noinline))
+#define TNRI_NOINLINE __attribute__((noinline))
 #else
 #define TNRI_PRINTF(format_index, first)
 #define TNRI_LIKELY(condition) (condition)
 #define TNRI_UNLIKELY(condition) (condition)
 #define TNRI_COLD
+#define TNRI_NOINLINE
 #endif
 
 /*
@@ -32,6 +34,9 @@
  */
 #define tnri_fail(status, ...) (tnri_record_failure(__VA_ARGS__), (status))
 void tnri_record_failure(const char *format, ...) TNRI_PRINTF(1, 2) TNRI_COLD;
+
+/* How many texts this thread has recorded: tells whether a program's function that failed left one. Wraps. */
+unsigned tnri_failures_recorded(void);
 
 /* Return on failure; the text is already recorded. */
 #define TNR_TRY(expression)                         \
@@ -122,11 +127,22 @@ static inline void tnri_lock_take(tnri_lock *lock)
     }
 }
 
+/* Take the lock if it is free: for paths that keep the waiting, and the stack it needs, in a function apart. */
+static inline bool tnri_lock_try(tnri_lock *lock)
+{
+    return atomic_exchange_explicit(&lock->word, 1U, memory_order_acquire) == 0U;
+}
+
 static inline void tnri_lock_give(tnri_lock *lock) { atomic_store_explicit(&lock->word, 0U, memory_order_release); }
 #else
 #define TNRI_THREAD_LOCAL
 static inline void tnri_lock_take(tnri_lock *lock) { (void)lock; }
 static inline void tnri_lock_give(tnri_lock *lock) { (void)lock; }
+static inline bool tnri_lock_try(tnri_lock *lock)
+{
+    (void)lock;
+    return true;
+}
 #endif
 
 #endif /* TENURE_ARENA_BASE_H */

@@ -145,7 +145,7 @@ static void raw_fill(tnr_domain *domain, tnri_handle *handle, const tnr_block *b
     tnri_handle_publish(handle, TNRI_HANDLE_BLOCK);
 }
 
-static tnr_status raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
+static TNRI_NOINLINE tnr_status raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
     tnri_handle *handle;
     TNR_TRY(tnri_handle_take(domain, TNR_ALLOCATION_REASON_END, 0, &handle));
@@ -170,19 +170,26 @@ static tnr_status raw_retake(const char *op, tnr_domain *domain, const tnr_block
                 TNR_ERR_FOREIGN, "%s: %s did not hand this block out", op, tnr_domain_name(domain));
     raw_block *raw = (raw_block *)(void *)handle;
     uint32_t expected = TNRI_HANDLE_BLOCK;
-    if (atomic_load_explicit(&handle->kind, memory_order_acquire) != TNRI_HANDLE_BLOCK || raw->domain != domain ||
-        raw->block.allocation != block->allocation || raw->block.address != block->address ||
-        !atomic_compare_exchange_strong_explicit(&handle->kind, &expected, TNRI_HANDLE_FREE, memory_order_acq_rel,
-                                                 memory_order_relaxed)) {
-        return tnri_fail(TNR_ERR_STALE, "%s: block %llu of %s was released before", op,
-                         TNRI_LLU(block->allocation), tnr_domain_name(domain));
+    if (atomic_load_explicit(&handle->kind, memory_order_acquire) == TNRI_HANDLE_BLOCK) {
+        /* A later number than the slot's never had this slot; an earlier one had it, or another block of this slab. */
+        const bool same = raw->block.allocation == block->allocation && raw->block.address == block->address &&
+                          raw->block.bytes == block->bytes;
+        TNR_REQUIRE(raw->domain == domain ? same || block->allocation < raw->block.allocation
+                                          : raw->block.allocation != block->allocation,
+                    TNR_ERR_FOREIGN, "%s: %s did not hand this block out", op, tnr_domain_name(domain));
+        if (same && raw->domain == domain &&
+            atomic_compare_exchange_strong_explicit(&handle->kind, &expected, TNRI_HANDLE_FREE, memory_order_acq_rel,
+                                                    memory_order_relaxed)) {
+            *slot = handle;
+            *taken = raw->block;
+            return TNR_OK;
+        }
     }
-    *slot = handle;
-    *taken = raw->block;
-    return TNR_OK;
+    return tnri_fail(TNR_ERR_STALE, "%s: block %llu of %s was released before", op, TNRI_LLU(block->allocation),
+                     tnr_domain_name(domain));
 }
 
-static tnr_status raw_release(tnr_domain *domain, const tnr_block *block)
+static TNRI_NOINLINE tnr_status raw_release(tnr_domain *domain, const tnr_block *block)
 {
     tnri_handle *handle;
     tnr_block taken;

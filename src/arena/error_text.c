@@ -8,6 +8,7 @@
 #include "base.h"
 
 static TNRI_THREAD_LOCAL char error_text[TNR_ERROR_TEXT_BYTES];
+static TNRI_THREAD_LOCAL unsigned recorded;
 
 /* A cursor into a buffer that always keeps room for the terminating zero. */
 typedef struct text_writer {
@@ -54,12 +55,15 @@ static void put_signed(text_writer *writer, long long value)
 
 const char *tnr_last_error(void) { return error_text; }
 
+unsigned tnri_failures_recorded(void) { return recorded; }
+
 tnr_status tnr_set_error(tnr_status status, const char *text)
 {
     if (status != TNR_OK) {
         text_writer writer = {error_text, error_text + sizeof(error_text) - 1};
         put_string(&writer, text != NULL ? text : tnr_status_text(status));
         *writer.next = '\0';
+        recorded++;
     }
     return status;
 }
@@ -97,4 +101,5 @@ void tnri_record_failure(const char *format, ...)
     va_end(arguments);
     *writer.next = '\0';
     memcpy(error_text, text, (size_t)(writer.next - text) + 1);
+    recorded++;
 }

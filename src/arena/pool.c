@@ -3,9 +3,10 @@
  * A pool: a cache of buffers over another domain.
  *
  * A request is served by the newest retained buffer of its own size class, never by a larger one: that keeps the excess
- * under 25 %. A release puts the buffer on top of its class and of the recency ring; when the cap demands room, the oldest
- * of the ring goes first. Both are O(1), under one short lock that is never held while parent or home work. What is
- * retained is counted only when there is room for it, so the sum is under the cap whenever the lock is free.
+ * under 25 %. A release puts the buffer on top of its class; when the cap demands room, the least recently released buffer
+ * of all goes first. All of it under one short lock that is never held while parent or home work: O(1) for a hit and a
+ * release, O(classes in use) for finding a buffer to evict. Room is made before a buffer is counted as retained, so the sum
+ * is under the cap at every moment.
  *
  * Retained memory is not touched, except for the marks and patterns of debugging builds.
  */
@@ -23,10 +24,18 @@ static void mark_free(const tnri_pool *pool, const tnri_pool_entry *entry)
     }
 }
 
-static void mark_used(const tnri_pool *pool, const tnri_pool_entry *entry)
+static void mark_used(const tnri_pool *pool, const tnr_block *block)
 {
     if (pool->domain.access == TNR_ACCESS_DIRECT) {
-        tnri_poison_mark_used(entry->address, tnri_class_bytes(entry->size_class));
+        tnri_poison_mark_used(block->address, block->bytes);
+    }
+}
+
+/* A retained buffer leaves the pool: the marks go, the parent sets its own. */
+static void unmark(const tnri_pool *pool, const tnri_pool_entry *entry)
+{
+    if (pool->domain.access == TNR_ACCESS_DIRECT) {
+        tnri_poison_show(entry->address, tnri_class_bytes(entry->size_class));
     }
 }
 
@@ -41,49 +50,42 @@ static uint64_t retained_now(const tnri_pool *pool) { return pool->kept - pool->
 /* Make a buffer the newest of the pool and of its class. */
 static inline void retain(tnri_pool *pool, tnri_pool_entry *entry, uint64_t bytes)
 {
-    tnri_pool_entry **newest = &pool->newest[entry->size_class];
-    tnri_pool_entry *below = *newest;
+    const uint32_t size_class = entry->size_class;
+    tnri_pool_class *class = &pool->classes[size_class];
+    const uint64_t stamp = pool->kept++;
+    tnri_pool_entry *below = class->newest;
     entry->below = below;
-    entry->above = NULL;
+    entry->stamp = stamp;
     if (below != NULL) {
         below->above = entry;
+    } else {
+        class->oldest = entry;
+        class->oldest_stamp = stamp;
+        if (TNRI_UNLIKELY((pool->used[size_class / 64U] >> size_class % 64U & 1U) == 0)) {
+            pool->used[size_class / 64U] |= UINT64_C(1) << size_class % 64U;
+        }
     }
-    *newest = entry;
-    tnri_pool_entry *older = pool->ring.older;
-    entry->older = older;
-    entry->newer = &pool->ring;
-    older->newer = entry;
-    pool->ring.older = entry;
+    class->newest = entry;
     entry->state = TNRI_POOL_RETAINED;
-    pool->kept++;
     pool->retained_bytes += bytes;
     mark_free(pool, entry);
-}
-
-static inline void leave_ring(tnri_pool *pool, tnri_pool_entry *entry, uint64_t bytes)
-{
-    entry->newer->older = entry->older;
-    entry->older->newer = entry->newer;
-    pool->retained_bytes -= bytes;
 }
 
 /* The parent's own words for the buffer of an entry. */
 static void parent_block_of(const tnri_pool *pool, const tnri_pool_entry *entry, tnr_block *block)
 {
-    const tnri_pool_origin *origin = tnri_pool_origin_of(pool, entry);
     block->address = entry->address;
-    block->bytes = origin->bytes;
-    block->allocation = origin->allocation;
-    block->tag = origin->tag;
+    block->bytes = entry->parent_bytes;
+    block->allocation = entry->parent_allocation;
+    block->tag = *tnri_pool_parent_tag(pool, entry);
 }
 
 static void set_parent_block(const tnri_pool *pool, tnri_pool_entry *entry, const tnr_block *block)
 {
-    tnri_pool_origin *origin = tnri_pool_origin_of(pool, entry);
     entry->address = block->address;
-    origin->bytes = block->bytes;
-    origin->allocation = block->allocation;
-    origin->tag = block->tag;
+    entry->parent_bytes = block->bytes;
+    entry->parent_allocation = block->allocation;
+    *tnri_pool_parent_tag(pool, entry) = block->tag;
 }
 
 /* Part with the buffer of an entry that is in no list any more: *block is the parent's block. */
@@ -95,20 +97,39 @@ static void drop_buffer(tnri_pool *pool, tnri_pool_entry *entry, tnr_block *bloc
     tnri_pool_entry_idle(pool, entry);
 }
 
+/* The class of the least recently retained buffer; there is one. Forgets classes that turn out to be empty. */
+static tnri_pool_class *oldest_class(tnri_pool *pool)
+{
+    tnri_pool_class *oldest = NULL;
+    for (uint32_t word = 0; word < sizeof(pool->used) / sizeof(pool->used[0]); word++) {
+        for (uint64_t bits = pool->used[word]; bits != 0; bits &= bits - 1U) {
+            tnri_pool_class *class = &pool->classes[word * 64U + tnri_lowest_bit(bits)];
+            if (class->newest == NULL) {
+                pool->used[word] &= ~(bits & -bits);
+            } else if (oldest == NULL || class->oldest_stamp < oldest->oldest_stamp) {
+                oldest = class;
+            }
+        }
+    }
+    return oldest;
+}
+
 /* Give up the oldest retained buffer; the caller gives *block to the parent once the lock is free. */
 static uint64_t evict(tnri_pool *pool, tnr_block *block)
 {
-    tnri_pool_entry *oldest = pool->ring.newer;
-    const uint64_t bytes = tnri_class_bytes(oldest->size_class);
-    leave_ring(pool, oldest, bytes);
-    /* The oldest of all is the oldest of its class: the end of the class's list. */
-    if (oldest->above != NULL) {
-        oldest->above->below = NULL;
+    tnri_pool_class *class = oldest_class(pool);
+    tnri_pool_entry *oldest = class->oldest;
+    if (class->newest == oldest) {
+        class->newest = NULL;
     } else {
-        pool->newest[oldest->size_class] = NULL;
+        class->oldest = oldest->above;
+        class->oldest->below = NULL;
+        class->oldest_stamp = class->oldest->stamp;
     }
+    const uint64_t bytes = tnri_class_bytes(oldest->size_class);
+    pool->retained_bytes -= bytes;
     pool->evictions++;
-    mark_used(pool, oldest);
+    unmark(pool, oldest);
     drop_buffer(pool, oldest, block);
     return bytes;
 }
@@ -182,11 +203,8 @@ static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment
 }
 
 /* Serve a request that no retained buffer serves. */
-static tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
-                                 tnr_block *block) TNRI_COLD;
-
-static tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
-                                 tnr_block *block)
+static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                           tnr_block *block)
 {
     TNR_REQUIRE(bytes <= TNRI_CLASS_LARGEST, TNR_ERR_OVERFLOW,
                 "pool: the size class of %llu bytes does not fit in 64 bits", TNRI_LLU(bytes));
@@ -215,6 +233,35 @@ static tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t align
     return status;
 }
 
+/* Serve a request from the retained buffers, else afresh. The lock is held and is free afterwards. */
+static inline tnr_status allocate_locked(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                         tnr_block *block)
+{
+    /* Found under the lock on purpose: the processor does it while it waits for the lock's word. */
+    const uint32_t size_class = tnri_class_of(bytes);
+    const uint64_t class_bytes = tnri_class_bytes(size_class);
+    tnri_pool_class *class = &pool->classes[size_class];
+    tnri_pool_entry *entry = class->newest;
+    if (TNRI_UNLIKELY(entry == NULL)) {
+        tnri_lock_give(&pool->lock);
+        return allocate_fresh(pool, bytes, alignment, use, block);
+    }
+    class->newest = entry->below;
+    pool->retained_bytes -= class_bytes;
+    pool->hits++;
+    hand_out(pool, entry, use, class_bytes, block);
+    tnri_lock_give(&pool->lock);
+    mark_used(pool, block);
+    return TNR_OK;
+}
+
+static TNRI_COLD tnr_status allocate_contended(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                                               tnr_block *block)
+{
+    tnri_lock_take(&pool->lock);
+    return allocate_locked(pool, bytes, alignment, use, block);
+}
+
 static tnr_status pool_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
                                 tnr_block *block)
 {
@@ -222,26 +269,10 @@ static tnr_status pool_allocate(tnr_domain *domain, uint64_t bytes, uint64_t ali
     if (TNRI_UNLIKELY(alignment > TNRI_UNIT || bytes > TNRI_CLASS_LARGEST)) {
         return allocate_fresh(pool, bytes, alignment, use, block);
     }
-    const uint32_t size_class = tnri_class_of(bytes);
-    const uint64_t class_bytes = tnri_class_bytes(size_class);
-    tnri_pool_entry **newest = &pool->newest[size_class];
-    tnri_lock_take(&pool->lock);
-    tnri_pool_entry *entry = *newest;
-    if (TNRI_UNLIKELY(entry == NULL)) {
-        tnri_lock_give(&pool->lock);
-        return allocate_fresh(pool, bytes, alignment, use, block);
+    if (TNRI_UNLIKELY(!tnri_lock_try(&pool->lock))) {
+        return allocate_contended(pool, bytes, alignment, use, block);
     }
-    tnri_pool_entry *below = entry->below;
-    *newest = below;
-    if (below != NULL) {
-        below->above = NULL;
-    }
-    leave_ring(pool, entry, class_bytes);
-    pool->hits++;
-    hand_out(pool, entry, use, class_bytes, block);
-    tnri_lock_give(&pool->lock);
-    mark_used(pool, entry);
-    return TNR_OK;
+    return allocate_locked(pool, bytes, alignment, use, block);
 }
 
 /* ---- Giving ------------------------------------------------------------------------------------------------------------------ */
@@ -256,9 +287,7 @@ static inline tnri_pool_entry *recognise(const tnri_pool *pool, const tnr_block 
 }
 
 /* Say why a block that is not out is refused. The lock is held and is free afterwards. */
-static tnr_status refuse(tnri_pool *pool, const tnr_block *block) TNRI_COLD;
-
-static tnr_status refuse(tnri_pool *pool, const tnr_block *block)
+static TNRI_COLD tnr_status refuse(tnri_pool *pool, const tnr_block *block)
 {
     /* Whoever knows an entry of ours and a number under its last, or its last while it is not out, had a block of it. */
     const tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
@@ -277,10 +306,9 @@ static tnr_status refuse(tnri_pool *pool, const tnr_block *block)
  * The rest of a release that has to ask the parent. The lock is held and is free afterwards; the entry is in state RETURNING,
  * counted as out until it is retained or its buffer is given back.
  */
-static void retain_or_free(tnri_pool *pool, tnri_pool_entry *entry) TNRI_COLD;
-
-static void retain_or_free(tnri_pool *pool, tnri_pool_entry *entry)
+static TNRI_COLD tnr_status retain_or_free(tnri_pool *pool, tnri_pool_entry *entry)
 {
+    entry->state = TNRI_POOL_RETURNING;
     const uint64_t bytes = tnri_class_bytes(entry->size_class);
     tnr_domain *parent = pool->domain.parent;
     tnr_block block;
@@ -289,7 +317,7 @@ static void retain_or_free(tnri_pool *pool, tnri_pool_entry *entry)
         if (fits(pool, bytes)) {
             retain(pool, entry, bytes);
             tnri_lock_give(&pool->lock);
-            return;
+            return TNR_OK;
         }
         (void)evict(pool, &block);
         tnri_lock_give(&pool->lock);
@@ -299,26 +327,39 @@ static void retain_or_free(tnri_pool *pool, tnri_pool_entry *entry)
     drop_buffer(pool, entry, &block);
     tnri_lock_give(&pool->lock);
     tnri_block_give(parent, &block);
+    return TNR_OK;
 }
 
-static tnr_status pool_release(tnr_domain *domain, const tnr_block *block)
+/* The lock is held and is free afterwards. */
+static inline tnr_status release_locked(tnri_pool *pool, const tnr_block *block)
 {
-    tnri_pool *pool = pool_of(domain);
-    tnri_lock_take(&pool->lock);
     tnri_pool_entry *entry = recognise(pool, block);
     if (TNRI_UNLIKELY(entry == NULL)) {
         return refuse(pool, block);
     }
     take_back(pool, entry);
-    const uint64_t bytes = tnri_class_bytes(entry->size_class);
+    const uint64_t bytes = block->bytes;
     if (TNRI_UNLIKELY(!entry->pooled || !fits(pool, bytes))) {
-        entry->state = TNRI_POOL_RETURNING;
-        retain_or_free(pool, entry);
-        return TNR_OK;
+        return retain_or_free(pool, entry);
     }
     retain(pool, entry, bytes);
     tnri_lock_give(&pool->lock);
     return TNR_OK;
+}
+
+static TNRI_COLD tnr_status release_contended(tnri_pool *pool, const tnr_block *block)
+{
+    tnri_lock_take(&pool->lock);
+    return release_locked(pool, block);
+}
+
+static tnr_status pool_release(tnr_domain *domain, const tnr_block *block)
+{
+    tnri_pool *pool = pool_of(domain);
+    if (TNRI_UNLIKELY(!tnri_lock_try(&pool->lock))) {
+        return release_contended(pool, block);
+    }
+    return release_locked(pool, block);
 }
 
 /* ---- Between the pool and its parent ----------------------------------------------------------------------------------------- */
@@ -364,10 +405,9 @@ bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block)
     set_parent_block(pool, entry, parent_block);
     entry->size_class = (uint8_t)size_class;
     entry->pooled = true;
-    entry->state = TNRI_POOL_RETURNING;
     pool->held++;
     pool->held_bytes += bytes;
-    retain_or_free(pool, entry);
+    (void)retain_or_free(pool, entry);
     return true;
 }
 
@@ -488,8 +528,6 @@ tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, 
     }
     made->domain.parent = parent;
     made->domain.record = record;
-    made->ring.newer = &made->ring;
-    made->ring.older = &made->ring;
     made->admit_bytes = max_bytes;
     made->max_bytes = max_bytes;
     tnri_domain_use(parent);

@@ -8,18 +8,18 @@
 /* Entries in all chunks before this one. */
 static uint64_t first_of_chunk(uint32_t chunk) { return tnri_pool_chunk_entries(chunk) - tnri_pool_chunk_entries(0); }
 
-tnri_pool_origin *tnri_pool_origin_of(const tnri_pool *pool, const tnri_pool_entry *entry)
+uint64_t *tnri_pool_parent_tag(const tnri_pool *pool, const tnri_pool_entry *entry)
 {
     const uint64_t place = entry->index + tnri_pool_chunk_entries(0);
     const uint32_t chunk = tnri_highest_bit(place) - TNRI_POOL_FIRST_SHIFT;
-    tnri_pool_origin *origins = (tnri_pool_origin *)(void *)(pool->chunks[chunk] + tnri_pool_chunk_entries(chunk));
-    return origins + (place - tnri_pool_chunk_entries(chunk));
+    const uint64_t entries = tnri_pool_chunk_entries(chunk);
+    return (uint64_t *)(void *)(pool->chunks[chunk] + entries) + (place - entries);
 }
 
 void tnri_pool_entry_idle(tnri_pool *pool, tnri_pool_entry *entry)
 {
     entry->state = TNRI_POOL_IDLE;
-    entry->older = pool->idle;
+    entry->below = pool->idle;
     pool->idle = entry;
 }
 
@@ -29,7 +29,7 @@ static tnri_pool_entry *prepare(tnri_pool_entry *entries, uint32_t chunk)
     const uint64_t count = tnri_pool_chunk_entries(chunk);
     for (uint64_t slot = 0; slot < count; slot++) {
         entries[slot].index = (uint32_t)(first_of_chunk(chunk) + slot);
-        entries[slot].older = slot + 1 < count ? &entries[slot + 1] : NULL;
+        entries[slot].below = slot + 1 < count ? &entries[slot + 1] : NULL;
     }
     return &entries[count - 1];
 }
@@ -48,7 +48,7 @@ static tnr_status grow(tnri_pool *pool, uint32_t chunk)
         pool->chunks[chunk] = entries;
         pool->chunk_records[chunk] = record;
         pool->chunk_count = chunk + 1;
-        last->older = pool->idle;
+        last->below = pool->idle;
         pool->idle = entries;
     }
     tnri_lock_give(&pool->lock);
@@ -65,7 +65,7 @@ tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry)
         tnri_pool_entry *taken = pool->idle;
         const uint32_t chunk = pool->chunk_count;
         if (taken != NULL) {
-            pool->idle = taken->older;
+            pool->idle = taken->below;
         }
         tnri_lock_give(&pool->lock);
         if (taken != NULL) {

@@ -2,12 +2,14 @@
 /*
  * Inside a pool.
  *
- *   pool record: | tnr_domain | hot counters | recency ring | newest buffer of each class | chunks of entries |
+ *   pool record: | tnr_domain | hot counters | the retained buffers of each size class | chunks of entries |
  *
  * Each buffer that the pool has from its parent, out or retained, has an entry. Entries live in chunks of growing size in
  * the home domain and stay until the pool is gone. The tag of a block is the address of its entry, believed only when it is
  * one of the table's: a made-up tag leads nowhere. The number of the block, never used twice, makes the check exact.
- * A retained entry is in two lists: the ring of all retained ones by recency, and its class's list, newest first.
+ *
+ * A retained entry is in its class's list, newest first, and carries the number of its retention. The oldest of the pool
+ * is the oldest of the classes' last ones: a look at the classes in use finds it, and a hit pays nothing for that.
  */
 #ifndef TENURE_ARENA_POOL_INTERNAL_H
 #define TENURE_ARENA_POOL_INTERNAL_H
@@ -24,33 +26,34 @@ typedef enum tnri_pool_state {
     TNRI_POOL_RETURNING /* released, waiting while older buffers make room */
 } tnri_pool_state;
 
-/* One cache line: all that a hit and a release touch of a buffer. */
+/* One cache line: what is known of a buffer, but for the parent's tag. */
 typedef struct tnri_pool_entry {
-    struct tnri_pool_entry *newer, *older; /* recency ring; idle entries are chained by `older` */
-    struct tnri_pool_entry *above, *below; /* class list: released after and before this one */
+    struct tnri_pool_entry *above, *below; /* class list: retained after and before this one; idle: `below` chains */
     void *address;
-    uint64_t number; /* of the block that is or was out last */
-    uint32_t index;  /* of this entry in the table */
+    uint64_t number;            /* of the block that is or was out last */
+    uint64_t stamp;             /* retained: how many were before it */
+    uint64_t parent_bytes;      /* of the parent's block */
+    uint64_t parent_allocation; /* its number there */
+    uint32_t index;             /* of this entry in the table */
     uint8_t size_class;
     uint8_t state; /* tnri_pool_state */
     uint8_t use;   /* tnri_block_use */
     bool pooled;   /* false: alignment beyond a cache line, goes straight back to the parent */
-    uint64_t unused;
 } tnri_pool_entry;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(tnri_pool_entry) == 64, "an entry is one cache line");
 
-/* The rest of what the parent's block is; touched only when the parent is. */
-typedef struct tnri_pool_origin {
-    uint64_t bytes;
-    uint64_t allocation;
-    uint64_t tag;
-} tnri_pool_origin;
+/* Retained buffers of one class. Only `newest` counts when it is NULL. */
+typedef struct tnri_pool_class {
+    tnri_pool_entry *newest;
+    tnri_pool_entry *oldest;
+    uint64_t oldest_stamp;
+} tnri_pool_class;
 
-/* Chunk k holds 2^(k + 4) entries, then their origins. */
+/* Chunk k holds 2^(k + 4) entries, then as many tags of the parent's blocks. */
 #define TNRI_POOL_FIRST_SHIFT 4U
 #define TNRI_POOL_CHUNKS (32U - TNRI_POOL_FIRST_SHIFT)
-#define TNRI_POOL_ENTRY_BYTES (sizeof(tnri_pool_entry) + sizeof(tnri_pool_origin))
+#define TNRI_POOL_ENTRY_BYTES (sizeof(tnri_pool_entry) + sizeof(uint64_t))
 
 /* Numbers that the pool takes from its domain at a time, so that a hit costs no atomic operation besides the lock. */
 #define TNRI_POOL_NUMBERS 1024U
@@ -81,9 +84,9 @@ typedef struct tnri_pool {
     uint64_t misses;
     uint64_t evictions;
 
-    alignas(64) tnri_pool_entry ring; /* ring.older is the newest, ring.newer the oldest retained */
+    alignas(64) uint64_t used[(TNRI_CLASS_COUNT + 63U) / 64U]; /* bit: the class may have retained buffers */
     uint64_t high_water_bytes;
-    tnri_pool_entry *newest[TNRI_CLASS_COUNT]; /* of each class */
+    tnri_pool_class classes[TNRI_CLASS_COUNT];
     tnri_pool_entry *chunks[TNRI_POOL_CHUNKS];
     tnr_block chunk_records[TNRI_POOL_CHUNKS];
 } tnri_pool;
@@ -107,8 +110,8 @@ static inline tnri_pool_entry *tnri_pool_find(const tnri_pool *pool, uint64_t ta
 
 /* ---- pool_entry.c ------------------------------------------------------------------------------------------------------- */
 
-/* Where the parent's part of an entry is. */
-tnri_pool_origin *tnri_pool_origin_of(const tnri_pool *pool, const tnri_pool_entry *entry);
+/* Where the tag of the parent's block of an entry is. */
+uint64_t *tnri_pool_parent_tag(const tnri_pool *pool, const tnri_pool_entry *entry);
 
 /* Take an idle entry, growing the table when there is none; the lock is not held. TNR_ERR_MEMORY when the home is full. */
 tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry);

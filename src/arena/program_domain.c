@@ -17,21 +17,32 @@ static program_state *state_of(const tnr_domain *domain) { return domain->state;
 
 const char *tnri_program_domain_name(const tnr_domain *domain) { return state_of(domain)->ops.name; }
 
+/* A failing entry need not record a text; an older failure's must not stand for it. */
+static tnr_status answer_of(const program_state *state, const char *entry, unsigned recorded, tnr_status status)
+{
+    if (TNRI_UNLIKELY(status != TNR_OK) && tnri_failures_recorded() == recorded) {
+        return tnri_fail(status, "%s: %s failed: %s", state->ops.name, entry, tnr_status_text(status));
+    }
+    return status;
+}
+
 static tnr_status program_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
                                    tnr_block *block)
 {
     (void)use;
     program_state *state = state_of(domain);
     tnr_block taken = {NULL, 0, 0, 0};
+    const unsigned recorded = tnri_failures_recorded();
     const tnr_status status = state->ops.allocate(state->own, bytes, alignment, &taken);
     if (status != TNR_OK) {
-        tnri_tally_failure(&domain->tally);
-        return status;
+        if (status == TNR_ERR_MEMORY) {
+            tnri_tally_failure(&domain->tally);
+        }
+        return answer_of(state, "allocate", recorded, status);
     }
     if (taken.bytes < bytes ||
         (domain->access == TNR_ACCESS_DIRECT && ((uintptr_t)taken.address & (alignment - 1)) != 0)) {
         state->ops.release(state->own, &taken);
-        tnri_tally_failure(&domain->tally);
         return tnri_fail(TNR_ERR_BACKEND, "%s: allocate answered %llu bytes, misaligned or fewer than the %llu asked for",
                          state->ops.name, TNRI_LLU(taken.bytes), TNRI_LLU(bytes));
     }
@@ -53,7 +64,8 @@ static tnr_status program_map(tnr_domain *domain, const tnr_block *block, tnr_ma
 {
     program_state *state = state_of(domain);
     void *mapped = NULL;
-    TNR_TRY(state->ops.map(state->own, block, mode, &mapped));
+    const unsigned recorded = tnri_failures_recorded();
+    TNR_TRY(answer_of(state, "map", recorded, state->ops.map(state->own, block, mode, &mapped)));
     TNR_REQUIRE(mapped != NULL, TNR_ERR_BACKEND, "%s: map answered success and no pointer", state->ops.name);
     *host = mapped;
     return TNR_OK;
@@ -62,7 +74,8 @@ static tnr_status program_map(tnr_domain *domain, const tnr_block *block, tnr_ma
 static tnr_status program_unmap(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host)
 {
     program_state *state = state_of(domain);
-    return state->ops.unmap(state->own, block, mode, host);
+    const unsigned recorded = tnri_failures_recorded();
+    return answer_of(state, "unmap", recorded, state->ops.unmap(state->own, block, mode, host));
 }
 
 static void program_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
@@ -123,7 +136,8 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *config, 
     made->state = state;
     tnr_status status = tnri_domain_init(made, &program_class, home->home, *placement, config->access);
     if (status == TNR_OK && ops->open != NULL) {
-        status = ops->open(state->own, config->config);
+        const unsigned recorded = tnri_failures_recorded();
+        status = answer_of(state, "open", recorded, ops->open(state->own, config->config));
     }
     if (status != TNR_OK) {
         tnri_record_give(home, &record);

@@ -102,8 +102,7 @@ tnr_status tnri_engine_scratch(const char *op, tnr_engine *engine, uint64_t byte
             status = tnr_draft_abandon(&engine->scratch);
         }
         if (status != TNR_OK) {
-            const tnr_status undone = tnr_draft_abandon(&draft);
-            (void)undone; /* nobody else knows the draft, so it cannot be busy */
+            tnri_draft_cancel(draft, TNR_ALLOCATION_SCRATCH);
             return status;
         }
         engine->scratch = draft;
@@ -120,6 +119,7 @@ tnr_status tnri_output_begin(const char *op, tnr_engine *engine, tnr_dtype dtype
                              tnr_allocation_reason reason, tnri_output *output)
 {
     output->draft = NULL;
+    output->reason = reason;
     TNR_TRY(tnri_draft_begin(op, engine->output, dtype, rank, shape, reason, &output->draft));
     const tnr_status status = tnr_draft_view(output->draft, &output->view);
     return status == TNR_OK ? TNR_OK : tnri_output_end(output, status, NULL);
@@ -131,8 +131,7 @@ tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **
         status = tnr_draft_commit(&output->draft, tensor);
     }
     if (TNRI_UNLIKELY(status != TNR_OK)) {
-        const tnr_status undone = tnr_draft_abandon(&output->draft);
-        (void)undone; /* the kernel's lease is back, and nobody else knows the draft */
+        tnri_draft_cancel(output->draft, output->reason);
     }
     return status;
 }

@@ -60,13 +60,14 @@ tnr_status tnri_engine_scratch(const char *op, tnr_engine *engine, uint64_t byte
 /* An output on its way: a draft in the engine's output domain, and the view that the kernel writes. */
 typedef struct tnri_output {
     tnr_draft *draft;
+    tnr_allocation_reason reason;
     tnr_view_mut view;
 } tnri_output;
 
 tnr_status tnri_output_begin(const char *op, tnr_engine *engine, tnr_dtype dtype, int rank, const int64_t *shape,
                              tnr_allocation_reason reason, tnri_output *output);
 
-/* Commit when `status` is TNR_OK, else abandon, and give `status` on. */
+/* Commit when `status` is TNR_OK, else undo the draft as if it had never been asked for, and give `status` on. */
 tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor);
 
 /* ---- Checks of descriptors -------------------------------------------------------------------------------------------------- */

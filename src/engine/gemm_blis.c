@@ -6,6 +6,8 @@
  * Guarantees: the calling thread alone computes; BLIS is handed only operands that its own checks accept, because a failed
  * check there prints and aborts. BLIS keeps its packing buffers in memory pools of its own, from the C library.
  */
+#define _POSIX_C_SOURCE 200809L /* blis.h names POSIX barriers */
+
 #include "engine_internal.h"
 
 #if defined(__GNUC__) /* the vendor's header is not written for our warnings */

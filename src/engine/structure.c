@@ -3,7 +3,7 @@
  * Structure: permute, to_contiguous, copy_into. Each is a copy by name: checks, the one strided copy, an entry in the ledger
  * of the destination's domain.
  *
- * Guarantees: all dtypes, any layouts; the output is apart from the input; a copy of nothing moves nothing and is not entered.
+ * Guarantees: all dtypes, any layouts; the output is apart from the input; a copy that failed is not entered.
  */
 #include "engine_internal.h"
 
@@ -32,10 +32,10 @@ static tnr_status copy_run(const copy_call *call, const tnr_view *source, const 
     for (int i = 0; i < target->rank; ++i) {
         bytes *= (uint64_t)target->shape[i]; /* fits: access checked the layout, or some extent is 0 */
     }
-    if (bytes != 0) {
-        tnri_ledger_copy(target->root->domain, call->reason, bytes);
-    }
-    return tnri_access_end(operands, 2);
+    tnr_domain *domain = target->root->domain; /* while the lease keeps the owner */
+    TNR_TRY(tnri_access_end(operands, 2));
+    tnri_ledger_copy(domain, call->reason, bytes);
+    return TNR_OK;
 }
 
 /* One of `into` and `tensor` is NULL. */

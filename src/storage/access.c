@@ -5,7 +5,7 @@
  */
 #include "storage_internal.h"
 
-static tnr_status check_descriptor(const char *op, const tnri_operand *operand)
+static inline tnr_status check_descriptor(const char *op, const tnri_operand *operand)
 {
     const tnr_view *view = operand->view;
     TNR_REQUIRE(view != NULL && view->root != NULL, TNR_ERR_ARGUMENT, "%s: a view is NULL or has no owner", op);
@@ -46,18 +46,6 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
     return TNR_OK;
 }
 
-static tnri_lease held_lease(const tnri_operand *operand)
-{
-    const tnri_lease lease = {
-        .root = operand->held.root,
-        .split = operand->held.split,
-        .parts = operand->held.parts,
-        .generation = tnri_generation(operand->held.root),
-        .write = operand->held.writes,
-    };
-    return lease;
-}
-
 /* First operand of the same root, which may be itself. */
 static int carrier_of(const tnri_operand *operands, int index)
 {
@@ -68,18 +56,38 @@ static int carrier_of(const tnri_operand *operands, int index)
     return first;
 }
 
+/* A view of all of its owner as it is, the usual operand: in bounds and distinct without arithmetic. */
+static inline bool covers_owner(const tnr_view *view, const tnr_tensor *root)
+{
+    if (view->offset != 0 || view->window_begin != 0 || view->window_bytes != root->bytes ||
+        view->rank != (int32_t)root->rank || view->dtype != (tnr_dtype)root->dtype) {
+        return false;
+    }
+    uint64_t expected = 1;
+    for (int axis = 0; axis < view->rank; axis++) {
+        if (view->shape[axis] != root->shape[axis] || (uint64_t)view->strides[axis] != expected) {
+            return false;
+        }
+        expected *= (uint64_t)root->shape[axis];
+    }
+    return true;
+}
+
 /* Inside its window, the window inside the owner, a written layout without two indices on one element. */
-static tnr_status check_bounds(const char *op, const tnri_operand *operand, int64_t *count)
+static inline tnr_status check_bounds(const char *op, const tnri_operand *operand, int64_t *count)
 {
     const tnr_view *view = operand->view;
     const tnr_tensor *root = view->root;
-    const uint64_t size = tnr_dtype_size(view->dtype);
+    if (TNRI_LIKELY(covers_owner(view, root))) {
+        *count = (int64_t)(root->bytes >> tnri_dtype_shift[view->dtype]);
+        return TNR_OK;
+    }
     TNR_REQUIRE(view->window_begin <= root->bytes && view->window_bytes <= root->bytes - view->window_begin &&
-                    view->window_begin % tnr_dtype_alignment(view->dtype) == 0,
+                    (view->window_begin & (tnr_dtype_alignment(view->dtype) - 1)) == 0,
                 TNR_ERR_BOUNDS, "%s: window of %llu bytes at %llu leaves the owner's %llu bytes or is misaligned", op,
                 TNRI_LLU(view->window_bytes), TNRI_LLU(view->window_begin), TNRI_LLU(root->bytes));
     TNR_TRY(tnri_layout_check(op, view->rank, view->shape, view->strides, view->offset,
-                              (int64_t)(view->window_bytes / size), count));
+                              (int64_t)(view->window_bytes >> tnri_dtype_shift[view->dtype]), count));
     if (operand->write && !tnri_is_distinct(view->rank, view->shape, view->strides)) {
         return tnri_fail(TNR_ERR_OVERLAP, "%s: two indices of the output may fall on one element", op);
     }
@@ -106,6 +114,9 @@ static bool may_coincide(const tnr_tensor *a, const tnr_tensor *b)
 {
     if (a == b) {
         return true;
+    }
+    if (a->domain != NULL && b->domain != NULL) {
+        return false;
     }
     if (tnri_root_access(a) != TNR_ACCESS_DIRECT || tnri_root_access(b) != TNR_ACCESS_DIRECT) {
         return false;
@@ -160,90 +171,132 @@ static tnr_status map_root(const char *op, tnri_operand *carrier)
     return TNR_OK;
 }
 
-/* Take back what operands 0 .. leased - 1 lease and 0 .. mapped - 1 map; the first failing unmap is the answer. */
-static tnr_status give_all(tnri_operand *operands, int leased, int mapped)
+static void give_lease(const tnri_operand *carrier)
+{
+    const tnri_lease lease = {
+        .root = carrier->held.root,
+        .split = carrier->held.split,
+        .parts = carrier->held.parts,
+        .generation = tnri_generation(carrier->held.root),
+        .write = carrier->held.writes,
+    };
+    tnri_lease_give(&lease);
+}
+
+/* Take back all leases, and the mappings of operands 0 .. mapped - 1; the first failing unmap is the answer. */
+static tnr_status give_all(tnri_operand *operands, int count, int mapped)
 {
     tnr_status answer = TNR_OK;
-    for (int index = 0; index < leased; index++) {
+    for (int index = 0; index < count; index++) {
         tnri_operand *operand = &operands[index];
         if (!operand->held.owns) {
             continue;
         }
         tnr_tensor *root = operand->held.root;
-        if (TNRI_UNLIKELY(index < mapped && tnri_root_access(root) == TNR_ACCESS_MAPPED && root->bytes != 0)) {
+        if (TNRI_UNLIKELY(tnri_root_access(root) == TNR_ACCESS_MAPPED) && index < mapped && root->bytes != 0) {
             const tnr_status status =
                 root->domain->kind->unmap(root->domain, &root->block,
                                           operand->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, operand->held.host);
             answer = answer == TNR_OK ? status : answer;
         }
-        const tnri_lease lease = held_lease(operand);
-        tnri_lease_give(&lease);
         operand->held.owns = false;
+        if (TNRI_LIKELY(operand->held.split == 0)) {
+            tnri_lease_give_whole(root, operand->held.writes);
+        } else {
+            give_lease(operand);
+        }
     }
     return answer;
 }
 
-static tnr_status check_and_map(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, int *mapped)
+/* The lease for all operands of the carrier's root. */
+static tnr_status take_lease(const char *op, tnri_operand *operands, int count, int index, bool shared)
 {
-    int64_t counts[TNRI_MAX_OPERANDS];
-    for (int index = 0; index < count; index++) {
-        TNR_TRY(check_bounds(op, &operands[index], &counts[index]));
+    tnri_operand *carrier = &operands[index];
+    const tnr_view *view = carrier->view;
+    carrier->held.root = view->root;
+    carrier->held.split = 0;
+    carrier->held.parts = 0;
+    carrier->held.writes = carrier->write;
+    if (TNRI_LIKELY(!shared && view->split == 0 &&
+                    tnri_lease_try_whole(view->root, view->generation, carrier->write))) {
+        carrier->held.owns = true;
+        return TNR_OK;
     }
+    tnri_lease lease;
+    TNR_TRY(combined_lease(op, operands, count, index, &lease));
+    TNR_TRY(tnri_lease_take(op, &lease));
+    carrier->held.split = lease.split;
+    carrier->held.parts = lease.parts;
+    carrier->held.writes = lease.write;
+    carrier->held.owns = true;
+    return TNR_OK;
+}
+
+/* Leases, then bounds. *direct: no root needs a mapping. */
+static tnr_status lease_and_check(const char *op, tnri_operand *operands, int count, int64_t *counts, bool *direct)
+{
+    bool all_direct = true;
     for (int index = 0; index < count; index++) {
-        if (operands[index].write) {
-            TNR_TRY(check_overlap(op, operands, count, index, aliasing));
+        const tnr_tensor *root = operands[index].view->root;
+        bool first = true;
+        bool shared = false;
+        for (int other = 0; other < count; other++) {
+            const bool same = other != index && operands[other].view->root == root;
+            shared = shared || same;
+            first = first && !(same && other < index);
         }
+        if (first) {
+            TNR_TRY(take_lease(op, operands, count, index, shared));
+        }
+        TNR_TRY(check_bounds(op, &operands[index], &counts[index]));
+        all_direct = all_direct && tnri_root_access(root) == TNR_ACCESS_DIRECT;
     }
+    *direct = all_direct;
+    return TNR_OK;
+}
+
+static tnr_status map_all(const char *op, tnri_operand *operands, int count, int *mapped)
+{
     for (*mapped = 0; *mapped < count; (*mapped)++) {
         if (operands[*mapped].held.owns) {
             TNR_TRY(map_root(op, &operands[*mapped]));
         }
-    }
-    for (int index = 0; index < count; index++) {
-        tnri_operand *operand = &operands[index];
-        const tnr_view *view = operand->view;
-        char *host = operands[carrier_of(operands, index)].held.host;
-        operand->data = counts[index] == 0 ? NULL
-                                           : host + view->window_begin +
-                                                 (size_t)view->offset * tnr_dtype_size(view->dtype);
     }
     return TNR_OK;
 }
 
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
+    int64_t counts[TNRI_MAX_OPERANDS];
+    bool direct = false;
+    int mapped = 0;
     for (int index = 0; index < count; index++) {
         TNR_TRY(check_descriptor(op, &operands[index]));
         operands[index].held.owns = false;
     }
-    int leased = 0;
-    int mapped = 0;
-    tnr_status status = TNR_OK;
-    for (; leased < count && status == TNR_OK; leased++) {
-        if (carrier_of(operands, leased) != leased) {
-            continue;
-        }
-        tnri_lease lease;
-        status = combined_lease(op, operands, count, leased, &lease);
-        if (status == TNR_OK) {
-            status = tnri_lease_take(op, &lease);
-        }
-        if (status == TNR_OK) {
-            tnri_operand *carrier = &operands[leased];
-            carrier->held.root = lease.root;
-            carrier->held.split = lease.split;
-            carrier->held.parts = lease.parts;
-            carrier->held.writes = lease.write;
-            carrier->held.owns = true;
+    tnr_status status = lease_and_check(op, operands, count, counts, &direct);
+    for (int index = 0; index < count && status == TNR_OK; index++) {
+        if (operands[index].write) {
+            status = check_overlap(op, operands, count, index, aliasing);
         }
     }
-    if (status == TNR_OK) {
-        status = check_and_map(op, operands, count, aliasing, &mapped);
+    if (TNRI_UNLIKELY(!direct) && status == TNR_OK) {
+        status = map_all(op, operands, count, &mapped);
     }
     if (TNRI_UNLIKELY(status != TNR_OK)) {
-        (void)give_all(operands, leased, mapped);
+        (void)give_all(operands, count, mapped);
+        return status;
     }
-    return status;
+    for (int index = 0; index < count; index++) {
+        tnri_operand *operand = &operands[index];
+        const tnr_view *view = operand->view;
+        char *host = direct ? view->root->block.address : operands[carrier_of(operands, index)].held.host;
+        operand->data = counts[index] == 0 ? NULL
+                                           : host + view->window_begin +
+                                                 ((size_t)view->offset << tnri_dtype_shift[view->dtype]);
+    }
+    return TNR_OK;
 }
 
 tnr_status tnri_access_end(tnri_operand *operands, int count) { return give_all(operands, count, count); }

@@ -24,6 +24,11 @@ static const dtype_facts facts[TNR_DTYPE_END] = {[TNR_DTYPE_NONE] = {.name = "no
 TNR_DTYPES(FACTS_ASSERT)
 #undef FACTS_ASSERT
 
+#define SHIFT_ROW(CONSTANT, suffix, type, real, parts) \
+    [TNR_##CONSTANT] = sizeof(type) == 16 ? 4 : sizeof(type) == 8 ? 3 : sizeof(type) == 4 ? 2 : 0,
+const uint8_t tnri_dtype_shift[TNR_DTYPE_END] = {TNR_DTYPES(SHIFT_ROW)};
+#undef SHIFT_ROW
+
 static const dtype_facts *facts_of(tnr_dtype dtype)
 {
     return &facts[(unsigned)dtype < (unsigned)TNR_DTYPE_END ? dtype : TNR_DTYPE_NONE];

@@ -3,8 +3,8 @@
  * Layout arithmetic: counts, byte sizes, compact strides, reach and bounds of a shape with strides.
  *
  * Pure functions of integers; nothing here knows tensors. Every product and sum is checked in 64 bits, and overflow is
- * told apart from bad arguments. A zero extent makes the count 0 wherever it stands and whatever the others multiply to.
- * The stride of an axis of extent 1 never reaches a result.
+ * told apart from bad arguments. A zero extent makes the count 0, wherever it stands and whatever the others give. The
+ * stride of an axis of extent 1 never reaches a result.
  *
  * Does not prove elements distinct (injective.c) or views apart (overlap.c).
  */

@@ -15,9 +15,9 @@
  */
 #include "storage_internal.h"
 
-#define LEASE_MASK ((uint64_t)0xFFFFFFFF)
-#define WRITER ((uint64_t)0x80000000)
-#define SPLIT ((uint64_t)0x40000000)
+#define LEASE_MASK TNRI_LEASE_MASK
+#define WRITER TNRI_LEASE_WRITER
+#define SPLIT TNRI_LEASE_SPLIT
 #define SPLIT_CHANGING ((uint64_t)0x60000000)
 
 static tnr_status fail_stale(const char *op)
@@ -139,10 +139,8 @@ void tnri_lease_give(const tnri_lease *lease)
             root->split_parts &= ~lease->parts;
             leave_changing(root, lease->generation);
         }
-    } else if (lease->write) {
-        atomic_store_explicit(&root->handle.state, (uint64_t)lease->generation << 32, memory_order_release);
     } else {
-        atomic_fetch_sub_explicit(&root->handle.state, 1, memory_order_release);
+        tnri_lease_give_whole(root, lease->write);
     }
 }
 

@@ -7,8 +7,9 @@
  *
  * The rule behind intervals and residues. Split the axes of both views into any set L ("large") and the rest. Let G be
  * the gcd of the byte strides in L. The address of a byte is the sum of its view's address, multiples of strides in L,
- * steps of the rest, and a place inside the element; so modulo G the bytes of view a lie in an interval [A, A + wa): A is
- * a's address plus the lowest reach of its remaining axes, wa is their whole reach plus one element. Likewise [B, B + wb).
+ * steps of the rest, and a place inside the element; so modulo G the bytes of view a lie in an interval [A, A + wa):
+ * A is a's address plus the lowest reach of its remaining axes, wa their whole reach plus one element. Those of view b
+ * lie in [B, B + wb).
  * With r = (B - A) mod G in [0, G), bytes x = A + p, 0 <= p < wa, and y = B + q, 0 <= q < wb, agree modulo G only if
  * p - q is r plus a multiple of G. When wa <= r, then p - q < r, which leaves r - G and less; when also r + wb <= G,
  * then p - q > -wb >= r - G, which leaves none. So wa <= r and r + wb <= G prove the views apart.

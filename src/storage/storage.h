@@ -9,6 +9,9 @@
 #include "../arena/arena.h"
 #include "tenure/group.h"
 
+/* Element sizes are powers of two: size == 1 << tnri_dtype_shift[dtype], for valid dtypes only (dtype.c). */
+extern const uint8_t tnri_dtype_shift[TNR_DTYPE_END];
+
 /* ---- Layout: pure functions (layout.c) ------------------------------------------------------------------------------------ */
 
 /* rank in 0..TNR_MAX_RANK, no negative extent (TNR_ERR_ARGUMENT); any zero extent: *count 0, whatever the others are; else

@@ -21,6 +21,37 @@ typedef struct tnri_lease {
 tnr_status tnri_lease_take(const char *op, tnri_lease *lease);
 void tnri_lease_give(const tnri_lease *lease);
 
+/* Lease words; lease.c tells what they mean. */
+#define TNRI_LEASE_MASK ((uint64_t)0xFFFFFFFF)
+#define TNRI_LEASE_WRITER ((uint64_t)0x80000000)
+#define TNRI_LEASE_SPLIT ((uint64_t)0x40000000)
+
+/*
+ * The usual case of tnri_lease_take in line: all of a tensor that nobody is in the way of. False says nothing but "take the
+ * other way", which knows the reason.
+ */
+static inline bool tnri_lease_try_whole(tnr_tensor *root, uint32_t generation, bool write)
+{
+    uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
+    const uint64_t lease = state & TNRI_LEASE_MASK;
+    return (state >> 32) == generation && (write ? lease == 0 : lease < TNRI_LEASE_SPLIT - 1) &&
+           (write || atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT) &&
+           atomic_compare_exchange_strong_explicit(&root->handle.state, &state,
+                                                   write ? state | TNRI_LEASE_WRITER : state + 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/* Only the writer leaves a word that says WRITER: a plain store does. */
+static inline void tnri_lease_give_whole(tnr_tensor *root, bool write)
+{
+    if (write) {
+        const uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
+        atomic_store_explicit(&root->handle.state, state & ~TNRI_LEASE_MASK, memory_order_release);
+    } else {
+        atomic_fetch_sub_explicit(&root->handle.state, 1, memory_order_release);
+    }
+}
+
 /*
  * End a handle's generation: all its views are stale from now on, and the caller alone knows the handle. TNR_ERR_STALE when
  * it is not of this kind, TNR_ERR_BUSY under a lease.

@@ -438,8 +438,15 @@ tnr_status tnr_view_span(const tnr_view *view, int64_t *span)
 
 bool tnr_view_is_compact(const tnr_view *view)
 {
-    return view != NULL && view->rank >= 0 && view->rank <= TNR_MAX_RANK &&
-           tnri_is_compact(view->rank, view->shape, view->strides);
+    if (view == NULL || view->rank < 0 || view->rank > TNR_MAX_RANK) {
+        return false;
+    }
+    for (int i = 0; i < view->rank; i++) {
+        if (view->shape[i] < 0) {
+            return false;
+        }
+    }
+    return tnri_is_compact(view->rank, view->shape, view->strides);
 }
 
 tnr_status tnr_view_distinct(const tnr_view *view, bool *distinct)

@@ -3,6 +3,7 @@
 #
 # Builds the library bounded, checks by its symbol table that it reaches for no allocator, no stdio, no threads, no system,
 # and runs the main line in an arena.
+cmake_minimum_required(VERSION 3.25)
 function(step what)
     execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
     if(NOT result EQUAL 0)
@@ -23,11 +24,15 @@ step("nm" "${NM}" -g "${BINARY}/build/libtenure.a")
 string(REGEX MATCHALL "[^\n]+" lines "${output}")
 set(outside "")
 foreach(line IN LISTS lines)
-    if(line MATCHES "^ +U ([^ ]+)$" AND NOT CMAKE_MATCH_1 MATCHES "^tnri?_")
-        list(APPEND outside "${CMAKE_MATCH_1}")
+    if(line MATCHES "^ +U ([^ ]+)$")
+        set(name "${CMAKE_MATCH_1}")
+        if(NOT name MATCHES "^tnri?_")
+            list(APPEND outside "${name}")
+        endif()
     endif()
 endforeach()
 list(REMOVE_DUPLICATES outside)
+set(refused "")
 set(allowed memcpy memmove memset memcmp strlen memchr strcmp strncmp
     exp expf sin sinf cos cosf sincos sincosf sqrt sqrtf fma fmaf fabs fabsf hypot hypotf copysign copysignf ldexp ldexpf
     _GLOBAL_OFFSET_TABLE_ __stack_chk_fail)

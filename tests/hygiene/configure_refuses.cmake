@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -DSOURCE=... -DBINARY=... -DCOMPILER=... -DGENERATOR=... -P
 # Configure steps that must stop, each with the words that tell why; and one that must not, so that stopping means something.
+cmake_minimum_required(VERSION 3.25)
 function(configure name)
     file(REMOVE_RECURSE "${BINARY}/${name}")
     execute_process(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -DPROGRAM=... -DSUMMARY=... -P: what the program prints is the configure summary, word for word.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE said RESULT_VARIABLE result)
 file(READ "${SUMMARY}" printed)
 if(NOT result EQUAL 0)

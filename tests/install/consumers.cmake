@@ -3,6 +3,7 @@
 #
 # Install into a fresh prefix; build and run a C and a C++17 program from it by CMake and by pkg-config, against the shared
 # and the static library; move the prefix and do it again; look at what was installed.
+cmake_minimum_required(VERSION 3.25)
 function(step what)
     execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
     if(NOT result EQUAL 0)
@@ -65,7 +66,7 @@ function(by_pkg_config prefix where)
         endif()
         set(source "${SOURCE}/tests/install/consumer.c")
         set(standard -std=c11)
-        if(language STREQUAL CXX)
+        if("${language}" STREQUAL "CXX")
             set(source "${SOURCE}/tests/install/consumer.cpp")
             set(standard -std=c++17)
         endif()

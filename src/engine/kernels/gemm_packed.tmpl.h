@@ -29,7 +29,7 @@ static void NAME(pack)(REAL *to, const T *from, int64_t step, int64_t step_k, in
             for (int r = 0; r < live; ++r) {
                 const T value = line[r * step];
                 to[r] = value.re;
-                to[slice + r] = conjugate ? -value.im : value.im;
+                to[slice + r] = value.im;
             }
             for (int r = live; r < slice; ++r) {
                 to[r] = 0;
@@ -93,7 +93,10 @@ static void NAME(flush)(const tnri_gemm *gemm, const REAL *sums, T *c, int rows,
             T *element = to + i * gemm->c_row;
 #if COMPLEX
             const T sum = {column[i], column[MR + i]};
-            T value = {alpha.re * sum.re - alpha.im * sum.im, alpha.re * sum.im + alpha.im * sum.re};
+            T value = sum;
+            if (!gemm->plain) { /* 1 + 0i times an infinity would be NaN */
+                value = (T){alpha.re * sum.re - alpha.im * sum.im, alpha.re * sum.im + alpha.im * sum.re};
+            }
             if (!first) {
                 value = (T){value.re + element->re, value.im + element->im};
             } else if (!gemm->overwrite) {
@@ -101,7 +104,7 @@ static void NAME(flush)(const tnri_gemm *gemm, const REAL *sums, T *c, int rows,
                 value = (T){value.re + (beta.re * old.re - beta.im * old.im),
                             value.im + (beta.re * old.im + beta.im * old.re)};
             }
-            *element = gemm->plain && first ? sum : value;
+            *element = value;
 #else
             const T value = alpha * column[i];
             if (!first) {

@@ -12,12 +12,12 @@ static inline T NAME(fma)(T sum, T x, T y)
 static inline T NAME(times)(T x, T y) { return (T){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 static inline T NAME(sum)(T x, T y) { return (T){x.re + y.re, x.im + y.im}; }
 static inline T NAME(sign)(T x, REAL sign) { return (T){x.re, sign * x.im}; }
-#define SIGNED(x, sign) NAME(sign)((x), (sign))
+#define SIGNED(x, factor) NAME(sign)((x), (factor))
 #else
 static inline T NAME(fma)(T sum, T x, T y) { return sum + x * y; }
 static inline T NAME(times)(T x, T y) { return x * y; }
 static inline T NAME(sum)(T x, T y) { return x + y; }
-#define SIGNED(x, sign) (x)
+#define SIGNED(x, factor) (x)
 #endif
 
 static inline void NAME(store)(const tnri_gemm *gemm, T *c, T product)

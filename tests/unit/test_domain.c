@@ -1,0 +1,876 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Domains by their contract: a program's table of functions, identity, closing, raw blocks of every kind of domain, the
+ * ledger.
+ */
+#include "support/storage_test.h"
+
+/* ---- A program's table ----------------------------------------------------------------------------------------------- */
+
+static void refuse_table(tnr_domain *home, const tnr_domain_config *config)
+{
+    tnr_domain *domain = untouched();
+    const tnr_domain_statistics before = statistics_of(home);
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_create(home, config, &domain));
+    assert_ptr_equal(domain, untouched());
+    const tnr_domain_statistics after = statistics_of(home);
+    assert_int_equal(after.blocks, before.blocks);
+    assert_int_equal(after.bytes, before.bytes);
+}
+
+static void table_with_a_missing_entry_is_refused(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    test_memory *where = &memory;
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_DIRECT);
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.config = &where;
+    refuse_table(heap, &config); /* no table */
+    config.ops = &ops;
+    ops.name = NULL;
+    refuse_table(heap, &config);
+    ops = test_ops(TNR_ACCESS_DIRECT);
+    ops.allocate = NULL;
+    refuse_table(heap, &config);
+    ops = test_ops(TNR_ACCESS_DIRECT);
+    ops.release = NULL;
+    refuse_table(heap, &config);
+    ops = test_ops(TNR_ACCESS_DIRECT);
+    config.size = sizeof(config) - 1;
+    refuse_table(heap, &config);
+    config.size = 0;
+    refuse_table(heap, &config);
+    assert_int_equal(memory.opens, 0);
+    close_domain(&heap);
+}
+
+static void map_and_unmap_are_required_exactly_for_mapped_access(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    test_memory *where = &memory;
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_MAPPED);
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.ops = &ops;
+    config.config = &where;
+    config.access = TNR_ACCESS_MAPPED;
+    ops.map = NULL;
+    refuse_table(heap, &config);
+    ops = test_ops(TNR_ACCESS_MAPPED);
+    ops.unmap = NULL;
+    refuse_table(heap, &config);
+    ops = test_ops(TNR_ACCESS_MAPPED);
+    config.access = TNR_ACCESS_DIRECT; /* entries that would never be called */
+    refuse_table(heap, &config);
+    config.access = TNR_ACCESS_NONE;
+    refuse_table(heap, &config);
+    config.access = (tnr_host_access)7;
+    refuse_table(heap, &config);
+    close_domain(&heap);
+}
+
+static void placement_that_does_not_exist_is_refused(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_DIRECT);
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.ops = &ops;
+    config.placement.device = -2;
+    refuse_table(heap, &config);
+    config.placement.device = TNR_NONE;
+    config.placement.cpu_affinity = -5;
+    refuse_table(heap, &config);
+    config.placement.cpu_affinity = TNR_NONE;
+    config.placement.kind = (tnr_memory_kind)99;
+    refuse_table(heap, &config);
+    close_domain(&heap);
+}
+
+static void null_arguments_are_refused(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain *domain = untouched();
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    tnr_domain_statistics statistics;
+    tnr_ledger ledger;
+    tnr_block block;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_create(NULL, &config, &domain));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_create(heap, NULL, &domain));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_create(heap, &config, NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_heap_create(NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_statistics_get(NULL, &statistics));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_statistics_get(heap, NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_ledger_get(NULL, &ledger));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_ledger_get(heap, NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_ledger_reset(NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_allocate(NULL, 8, 0, &block));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_allocate(heap, 8, 0, NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_release(NULL, &block));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_domain_release(heap, NULL));
+    assert_ptr_equal(domain, untouched());
+    OK(tnr_domain_close(NULL));
+    tnr_domain *none = NULL;
+    OK(tnr_domain_close(&none));
+    assert_string_equal(tnr_domain_name(NULL), "none");
+    assert_int_equal(tnr_domain_access(NULL), TNR_ACCESS_NONE);
+    assert_int_equal(tnr_domain_placement(NULL).kind, TNR_MEMORY_HOST);
+    assert_int_equal(tnr_domain_placement(NULL).device, TNR_NONE);
+    assert_int_equal(tnr_domain_placement(NULL).cpu_affinity, TNR_NONE);
+    assert_int_equal(tnr_domain_identity(NULL).serial, 0);
+    assert_int_equal(tnr_domain_identity(NULL).process, 0);
+    close_domain(&heap);
+}
+
+static void open_gets_zeroed_aligned_state_and_close_is_called_once(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *homes[2] = {make_heap(), make_arena(&region, 0)};
+    for (int index = 0; index < 2; index++) {
+        test_memory memory = {0};
+        tnr_domain *domain = make_program_domain(homes[index], &memory, TNR_ACCESS_DIRECT);
+        assert_int_equal(memory.opens, 1);
+        assert_true(memory.state_was_zero);
+        assert_true(memory.state_was_aligned);
+        assert_string_equal(tnr_domain_name(domain), "test");
+        close_domain(&domain);
+        assert_int_equal(memory.closes, 1);
+        /* The block was used before now: its bytes must be zeroed again. */
+        domain = make_program_domain(homes[index], &memory, TNR_ACCESS_DIRECT);
+        assert_true(memory.state_was_zero);
+        close_domain(&domain);
+        assert_int_equal(memory.closes, 2);
+        assert_int_equal(statistics_of(homes[index]).blocks, 0);
+        close_domain(&homes[index]);
+    }
+    free(region);
+}
+
+static void failing_open_is_the_answer_and_leaves_nothing(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {.open_answer = TNR_ERR_IO};
+    tnr_domain *domain = untouched();
+    EXPECT(TNR_ERR_IO, create_program_domain(heap, &memory, TNR_ACCESS_DIRECT, &domain));
+    TEXT_HAS("open refuses");
+    assert_ptr_equal(domain, untouched());
+    assert_int_equal(memory.opens, 1);
+    assert_int_equal(memory.closes, 0);
+    assert_int_equal(statistics_of(heap).blocks, 0);
+    close_domain(&heap);
+}
+
+static void optional_entries_may_be_missing(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    /* No open: the state cannot know its memory, so only a domain that never allocates is possible here. */
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_DIRECT);
+    ops.size = 0;
+    ops.open = NULL;
+    ops.close = NULL;
+    ops.statistics = NULL;
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.ops = &ops;
+    tnr_domain *domain = NULL;
+    OK(tnr_domain_create(heap, &config, &domain));
+    assert_int_equal(statistics_of(domain).capacity, 0);
+    close_domain(&domain);
+    assert_int_equal(memory.opens, 0);
+    close_domain(&heap);
+}
+
+static void limited_statistics(void *state, tnr_domain_statistics *statistics)
+{
+    (void)state;
+    statistics->capacity = 1000;
+    statistics->free_bytes = 600;
+    statistics->largest_free = 500;
+    statistics->blocks = 77; /* not the table's to say */
+}
+
+static void statistics_entry_gives_capacity_and_the_library_counts_the_rest(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {.access = TNR_ACCESS_DIRECT};
+    test_memory *where = &memory;
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_DIRECT);
+    ops.statistics = limited_statistics;
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.ops = &ops;
+    config.config = &where;
+    tnr_domain *domain = NULL;
+    OK(tnr_domain_create(heap, &config, &domain));
+    tnr_block blocks[2];
+    OK(tnr_domain_allocate(domain, 100, 0, &blocks[0]));
+    OK(tnr_domain_allocate(domain, 50, 0, &blocks[1]));
+    OK(tnr_domain_release(domain, &blocks[0]));
+    memory.fail_allocate = 1;
+    EXPECT(TNR_ERR_MEMORY, tnr_domain_allocate(domain, 10, 0, &blocks[0]));
+    const tnr_domain_statistics found = statistics_of(domain);
+    assert_int_equal(found.capacity, 1000);
+    assert_int_equal(found.free_bytes, 600);
+    assert_int_equal(found.largest_free, 500);
+    assert_int_equal(found.blocks, 1);
+    assert_int_equal(found.bytes, 50);
+    assert_int_equal(found.peak_bytes, 150);
+    assert_int_equal(found.allocations, 2);
+    assert_int_equal(found.failures, 1);
+    OK(tnr_domain_release(domain, &blocks[1]));
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
+static void allocate_is_asked_for_at_least_one_byte_at_a_power_of_two(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_DIRECT);
+    tnr_block block;
+    OK(tnr_domain_allocate(domain, 0, 0, &block));
+    assert_int_equal(memory.allocates, 0); /* zero bytes are no block */
+    assert_null(block.address);
+    OK(tnr_domain_release(domain, &block));
+    assert_int_equal(memory.releases, 0);
+    OK(tnr_domain_allocate(domain, 1, 0, &block));
+    assert_int_equal(memory.last_alignment, 64);
+    OK(tnr_domain_release(domain, &block));
+    OK(tnr_domain_allocate(domain, 1, 4096, &block));
+    assert_int_equal(memory.last_alignment, 4096);
+    OK(tnr_domain_release(domain, &block));
+    assert_int_equal(memory.releases, 2);
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
+static void answer_of_too_few_bytes_is_refused_and_given_back(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {.short_by = 1};
+    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_DIRECT);
+    tnr_block block = {untouched(), 1, 2, 3};
+    EXPECT(TNR_ERR_BACKEND, tnr_domain_allocate(domain, 100, 0, &block));
+    assert_ptr_equal(block.address, untouched());
+    assert_int_equal(memory.releases, 1);
+    assert_int_equal(statistics_of(domain).blocks, 0);
+    assert_int_equal(statistics_of(domain).failures, 0); /* it was not for want of room */
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
+static void silent_failure_of_an_entry_has_a_text_of_its_own(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {.silent = true};
+    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_MAPPED);
+    tnr_tensor *tensor = NULL;
+    (void)tnr_set_error(TNR_ERR_NUMERIC, "an older failure");
+    memory.fail_allocate = 1;
+    EXPECT(TNR_ERR_MEMORY, tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(3), &tensor));
+    assert_null(strstr(tnr_last_error(), "an older failure"));
+    TEXT_HAS("test");
+    OK(tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(3), &tensor));
+    tnr_read_map map;
+    const tnr_view view = view_of(tensor);
+    (void)tnr_set_error(TNR_ERR_NUMERIC, "an older failure");
+    memory.fail_map = 1;
+    EXPECT(TNR_ERR_IO, tnr_map_read(&view, &map));
+    assert_null(strstr(tnr_last_error(), "an older failure"));
+    release(&tensor);
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
+static void access_kinds_and_placement_are_what_the_table_says(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memories[3] = {{0}, {0}, {0}};
+    const tnr_host_access kinds[3] = {TNR_ACCESS_DIRECT, TNR_ACCESS_MAPPED, TNR_ACCESS_NONE};
+    for (int index = 0; index < 3; index++) {
+        tnr_domain *domain = make_program_domain(heap, &memories[index], kinds[index]);
+        tnr_draft *draft = NULL;
+        tnr_tensor *tensor = NULL;
+        tnr_tensor_info info;
+        assert_int_equal(tnr_domain_access(domain), kinds[index]);
+        OK(tnr_draft_begin(domain, TNR_F32, 1, SHAPE(5), &draft));
+        OK(tnr_draft_commit(&draft, &tensor));
+        OK(tnr_tensor_describe(tensor, &info));
+        assert_int_equal(info.access, kinds[index]);
+        assert_int_equal(info.placement.kind, tnr_domain_placement(domain).kind);
+        assert_int_equal(info.placement.device, kinds[index] == TNR_ACCESS_NONE ? 3 : TNR_NONE);
+        assert_true(tnr_domain_id_equal(info.domain, tnr_domain_identity(domain)));
+        release(&tensor);
+        close_domain(&domain);
+    }
+    close_domain(&heap);
+}
+
+/* ---- Identity -------------------------------------------------------------------------------------------------------- */
+
+/* Idea 57. */
+static void serials_grow_and_are_never_used_again(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    tnr_domain *heap = make_heap();
+    for (int round = 0; round < 50; round++) {
+        test_memory memory = {0};
+        tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_DIRECT);
+        const tnr_domain_id id = tnr_domain_identity(domain);
+        assert_int_equal(id.process, 0);
+        assert_true(id.serial > last);
+        last = id.serial;
+        close_domain(&domain);
+        tnr_domain *pool = NULL;
+        OK(tnr_pool_create(heap, NULL, &pool));
+        assert_true(tnr_domain_identity(pool).serial > last);
+        last = tnr_domain_identity(pool).serial;
+        close_domain(&pool);
+    }
+    close_domain(&heap);
+    heap = make_heap();
+    assert_true(tnr_domain_identity(heap).serial > last);
+    close_domain(&heap);
+}
+
+static void allocation_numbers_grow_and_are_never_used_again(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    void *region;
+    test_memory memory = {0};
+    tnr_domain *domains[4] = {heap, make_arena(&region, 0), make_program_domain(heap, &memory, TNR_ACCESS_DIRECT), NULL};
+    OK(tnr_pool_create(heap, NULL, &domains[3]));
+    for (int index = 0; index < 4; index++) {
+        uint64_t last = 0;
+        for (int round = 0; round < 100; round++) {
+            tnr_block block;
+            OK(tnr_domain_allocate(domains[index], 100, 0, &block));
+            assert_true(block.allocation > last);
+            last = block.allocation;
+            OK(tnr_domain_release(domains[index], &block));
+        }
+    }
+    close_domain(&domains[3]);
+    close_domain(&domains[2]);
+    close_domain(&domains[1]);
+    close_domain(&domains[0]);
+    free(region);
+}
+
+/* ---- Closing --------------------------------------------------------------------------------------------------------- */
+
+static void refuse_close(tnr_domain *domain)
+{
+    tnr_domain *same = domain;
+    EXPECT(TNR_ERR_BUSY, tnr_domain_close(&same));
+    assert_ptr_equal(same, domain);
+    TEXT_HAS(tnr_domain_name(domain));
+}
+
+/* Everything that keeps a domain from closing, one after the other. */
+static void check_every_busy(tnr_domain *domain)
+{
+    tnr_tensor *tensor = NULL;
+    OK(tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(4), &tensor));
+    refuse_close(domain);
+    tnr_exported exported;
+    OK(tnr_tensor_export(&tensor, &exported));
+    refuse_close(domain); /* the exported block */
+    OK(tnr_tensor_import(domain, &exported, &tensor));
+    refuse_close(domain);
+    release(&tensor);
+    OK(tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(0), &tensor)); /* no bytes, still a tensor */
+    refuse_close(domain);
+    release(&tensor);
+    tnr_draft *draft = NULL;
+    OK(tnr_draft_begin(domain, TNR_I32, 1, SHAPE(4), &draft));
+    refuse_close(domain);
+    OK(tnr_draft_abandon(&draft));
+    tnr_block block;
+    OK(tnr_domain_allocate(domain, 10, 0, &block));
+    refuse_close(domain);
+    OK(tnr_domain_release(domain, &block));
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(domain, NULL, &pool));
+    refuse_close(domain);
+    OK(tnr_tensor_zeros(pool, TNR_F64, 1, SHAPE(4), &tensor));
+    close_domain(&pool);
+    refuse_close(domain); /* the closed pool's tensor */
+    release(&tensor);
+    tnr_group *group = NULL;
+    OK(tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(4), &tensor));
+    tnr_domain *other = make_heap();
+    OK(tnr_group_from_tensors(other, &tensor, 1, &group));
+    refuse_close(domain); /* its tensor lives in a group of another home */
+    OK(tnr_group_release(&group));
+    close_domain(&other);
+}
+
+static void check_every_busy_of_a_home(tnr_domain *home)
+{
+    check_every_busy(home);
+    tnr_group *group = NULL;
+    OK(tnr_group_create(home, &group));
+    refuse_close(home);
+    OK(tnr_group_release(&group));
+    test_memory memory = {0};
+    tnr_domain *child = make_program_domain(home, &memory, TNR_ACCESS_DIRECT);
+    refuse_close(home);
+    close_domain(&child);
+    double value = 1;
+    tnr_tensor *adopted = NULL;
+    OK(tnr_tensor_adopt(home, TNR_F64, 0, NULL, &value, 8, NULL, NULL, &adopted));
+    refuse_close(home); /* its handle */
+    release(&adopted);
+}
+
+static void heap_close_is_busy_in_every_way(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    check_every_busy_of_a_home(heap);
+    close_domain(&heap);
+}
+
+static void arena_close_is_busy_in_every_way(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *arena = make_arena(&region, 0);
+    check_every_busy_of_a_home(arena);
+    OK(tnr_arena_check(arena));
+    close_domain(&arena);
+    free(region);
+}
+
+static void program_domain_close_is_busy_in_every_way(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *arena = make_arena(&region, 0);
+    test_memory memory = {0};
+    tnr_domain *domain = make_program_domain(arena, &memory, TNR_ACCESS_DIRECT);
+    check_every_busy(domain);
+    assert_int_equal(memory.closes, 0);
+    close_domain(&domain);
+    assert_int_equal(memory.closes, 1);
+    assert_int_equal(memory.allocates, memory.releases);
+    close_domain(&arena);
+    free(region);
+}
+
+static void pool_close_leaves_its_tensors_valid_and_keeps_the_parent_open(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(heap, NULL, &pool));
+    tnr_tensor *first = make_counting(pool, 1, SHAPE(8));
+    tnr_tensor *second = make_counting(pool, 1, SHAPE(3));
+    close_domain(&pool);
+    assert_true(host_of(first)[7] == 8.0);
+    refuse_close(heap);
+    release(&first);
+    refuse_close(heap);
+    tnr_exported exported;
+    OK(tnr_tensor_export(&second, &exported)); /* from a pool that is gone */
+    assert_ptr_equal(exported.domain, heap);
+    refuse_close(heap);
+    OK(tnr_exported_free(&exported));
+    close_domain(&heap);
+}
+
+/* ---- Raw blocks ------------------------------------------------------------------------------------------------------- */
+
+static void refuse_release(tnr_domain *domain, tnr_status expected, const tnr_block *block)
+{
+    const tnr_domain_statistics before = statistics_of(domain);
+    EXPECT(expected, tnr_domain_release(domain, block));
+    const tnr_domain_statistics after = statistics_of(domain);
+    assert_memory_equal(&before, &after, sizeof(before));
+}
+
+/* A block that is not out is refused, whoever's it is and however it was made; `other` is a domain of the same kind. */
+static void check_raw_blocks(tnr_domain *domain, tnr_domain *other)
+{
+    tnr_block block;
+    tnr_block kept;
+    tnr_block others;
+    OK(tnr_domain_allocate(domain, 100, 0, &kept));
+    OK(tnr_domain_allocate(domain, 100, 256, &block));
+    OK(tnr_domain_allocate(other, 100, 0, &others));
+    assert_true(block.bytes >= 100);
+    assert_ptr_not_equal(block.address, kept.address);
+    if (tnr_domain_access(domain) == TNR_ACCESS_DIRECT) {
+        assert_int_equal((uintptr_t)block.address % 256, 0);
+        memset(block.address, 0x5A, (size_t)block.bytes);
+    }
+    /* Forged in one field each. */
+    tnr_block forged = block;
+    forged.address = (char *)block.address + 64;
+    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
+    forged = block;
+    forged.allocation += 1000000;
+    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
+    forged = block;
+    forged.allocation = 0;
+    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
+    forged = block;
+    forged.bytes += 64;
+    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
+    forged = block;
+    forged.tag = (uint64_t)(uintptr_t)&forged;
+    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
+    forged.tag = UINT64_MAX;
+    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
+    /* Two live blocks mixed up. */
+    forged = kept;
+    forged.tag = block.tag;
+    assert_int_not_equal(tnr_domain_release(domain, &forged), TNR_OK);
+    /* The other domain's, live. */
+    refuse_release(domain, TNR_ERR_FOREIGN, &others);
+    refuse_release(other, TNR_ERR_FOREIGN, &block);
+    /* PA-07: twice. */
+    OK(tnr_domain_release(domain, &block));
+    refuse_release(domain, TNR_ERR_STALE, &block);
+    /* Its place is another's by now, perhaps its very slot: still stale. */
+    tnr_block again;
+    OK(tnr_domain_allocate(domain, 100, 256, &again));
+    assert_int_not_equal(again.allocation, block.allocation);
+    refuse_release(domain, TNR_ERR_STALE, &block);
+    OK(tnr_domain_release(domain, &again));
+    refuse_release(domain, TNR_ERR_STALE, &again);
+    OK(tnr_domain_release(domain, &kept));
+    OK(tnr_domain_release(other, &others));
+}
+
+static void raw_blocks_of_the_heap(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain *other = make_heap();
+    check_raw_blocks(heap, other);
+    close_domain(&other);
+    close_domain(&heap);
+}
+
+static void raw_blocks_of_an_arena(void **state)
+{
+    (void)state;
+    void *regions[2];
+    tnr_domain *arena = make_arena(&regions[0], 0);
+    tnr_domain *other = make_arena(&regions[1], 0);
+    check_raw_blocks(arena, other);
+    OK(tnr_arena_check(arena));
+    close_domain(&other);
+    close_domain(&arena);
+    free(regions[0]);
+    free(regions[1]);
+}
+
+static void raw_blocks_of_a_pool(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain *pools[2] = {NULL, NULL};
+    OK(tnr_pool_create(heap, NULL, &pools[0]));
+    OK(tnr_pool_create(heap, NULL, &pools[1]));
+    check_raw_blocks(pools[0], pools[1]);
+    close_domain(&pools[0]);
+    close_domain(&pools[1]);
+    close_domain(&heap);
+}
+
+/* Two domains of one home: their blocks come from one slab of handles. */
+static void raw_blocks_of_a_program_domain(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    const tnr_host_access kinds[3] = {TNR_ACCESS_DIRECT, TNR_ACCESS_MAPPED, TNR_ACCESS_NONE};
+    for (int index = 0; index < 3; index++) {
+        test_memory memories[2] = {{0}, {0}};
+        tnr_domain *domain = make_program_domain(heap, &memories[0], kinds[index]);
+        tnr_domain *other = make_program_domain(heap, &memories[1], kinds[index]);
+        check_raw_blocks(domain, other);
+        assert_int_equal(memories[0].allocates, memories[0].releases);
+        close_domain(&other);
+        close_domain(&domain);
+    }
+    close_domain(&heap);
+}
+
+static void block_of_a_tensor_is_not_the_programs_to_release(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_tensor *tensor = make_counting(heap, 1, SHAPE(4));
+    tnr_tensor_info info;
+    OK(tnr_tensor_describe(tensor, &info));
+    const tnr_block forged = {(void *)(uintptr_t)host_of(tensor), info.capacity_bytes, info.allocation,
+                              (uint64_t)(uintptr_t)tensor};
+    assert_int_not_equal(tnr_domain_release(heap, &forged), TNR_OK);
+    assert_true(host_of(tensor)[3] == 4.0);
+    release(&tensor);
+    close_domain(&heap);
+}
+
+static void raw_block_of_no_bytes_counts_nowhere(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *domains[2] = {make_heap(), make_arena(&region, 0)};
+    for (int index = 0; index < 2; index++) {
+        tnr_block block;
+        OK(tnr_domain_allocate(domains[index], 0, 0, &block));
+        assert_null(block.address);
+        assert_int_equal(block.bytes, 0);
+        assert_int_equal(statistics_of(domains[index]).allocations, 0);
+        OK(tnr_domain_release(domains[index], &block));
+        OK(tnr_domain_release(domains[index], &block));
+        close_domain(&domains[index]);
+    }
+    free(region);
+}
+
+static void SL_02_e_size_near_the_end_of_64_bits_is_refused(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    void *region;
+    tnr_domain *domains[3] = {heap, make_arena(&region, 0), NULL};
+    OK(tnr_pool_create(heap, NULL, &domains[2]));
+    for (int index = 0; index < 3; index++) {
+        tnr_block block = {untouched(), 1, 2, 3};
+        const tnr_domain_statistics before = statistics_of(domains[index]);
+        EXPECT(TNR_ERR_OVERFLOW, tnr_domain_allocate(domains[index], UINT64_MAX - 8, 64, &block));
+        assert_ptr_equal(block.address, untouched());
+        EXPECT(TNR_ERR_MEMORY, tnr_domain_allocate(domains[index], (uint64_t)1 << 63, 64, &block));
+        tnr_domain_statistics after = statistics_of(domains[index]);
+        after.failures = before.failures;
+        assert_memory_equal(&before, &after, sizeof(before));
+    }
+    OK(tnr_arena_check(domains[1]));
+    close_domain(&domains[2]);
+    close_domain(&domains[1]);
+    close_domain(&domains[0]);
+    free(region);
+}
+
+static void SL_02_f_alignment_that_is_no_power_of_two_is_refused(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *domains[2] = {make_heap(), make_arena(&region, 0)};
+    const uint64_t wrong[] = {3, 48, 65, 100, UINT64_MAX};
+    for (int index = 0; index < 2; index++) {
+        tnr_block block;
+        for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+            EXPECT(TNR_ERR_ARGUMENT, tnr_domain_allocate(domains[index], 64, wrong[at], &block));
+        }
+        OK(tnr_domain_allocate(domains[index], 64, 0, &block)); /* 0 means 64 */
+        assert_int_equal((uintptr_t)block.address % 64, 0);
+        OK(tnr_domain_release(domains[index], &block));
+        close_domain(&domains[index]);
+    }
+    free(region);
+}
+
+/* ---- The ledger ------------------------------------------------------------------------------------------------------ */
+
+static tnr_ledger zero_ledger(void)
+{
+    tnr_ledger ledger;
+    memset(&ledger, 0, sizeof(ledger));
+    return ledger;
+}
+
+static void check_ledger(tnr_domain *domain, const tnr_ledger *expected, int line)
+{
+    const tnr_ledger found = ledger_of(domain);
+    for (int reason = 0; reason < TNR_ALLOCATION_REASON_END; reason++) {
+        if (found.allocations[reason].count != expected->allocations[reason].count ||
+            found.allocations[reason].bytes != expected->allocations[reason].bytes) {
+            print_error("line %d: allocations[%d] are %llu, %llu bytes\n", line, reason,
+                        (unsigned long long)found.allocations[reason].count,
+                        (unsigned long long)found.allocations[reason].bytes);
+            fail();
+        }
+    }
+    for (int reason = 0; reason < TNR_COPY_REASON_END; reason++) {
+        if (found.copies[reason].count != expected->copies[reason].count ||
+            found.copies[reason].bytes != expected->copies[reason].bytes) {
+            print_error("line %d: copies[%d] are %llu, %llu bytes\n", line, reason,
+                        (unsigned long long)found.copies[reason].count,
+                        (unsigned long long)found.copies[reason].bytes);
+            fail();
+        }
+    }
+    if (found.releases != expected->releases) {
+        print_error("line %d: releases are %llu\n", line, (unsigned long long)found.releases);
+        fail();
+    }
+}
+
+static void ledger_counts_allocations_copies_and_releases_by_reason(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain *other = make_heap();
+    tnr_ledger expected = zero_ledger();
+    check_ledger(heap, &expected, __LINE__);
+
+    tnr_tensor *zeros = NULL;
+    OK(tnr_tensor_zeros(heap, TNR_F32, 2, SHAPE(3, 5), &zeros));
+    expected.allocations[TNR_ALLOCATION_CREATE].count = 1;
+    expected.allocations[TNR_ALLOCATION_CREATE].bytes = 60; /* logical, not the block's 64 */
+    check_ledger(heap, &expected, __LINE__);
+
+    const double rows[4] = {1, 2, 3, 4};
+    tnr_tensor *square = NULL;
+    OK(tnr_tensor_from_row_major(heap, TNR_F64, 2, SHAPE(2, 2), rows, 32, &square));
+    expected.allocations[TNR_ALLOCATION_CREATE].count = 2;
+    expected.allocations[TNR_ALLOCATION_CREATE].bytes = 92;
+    expected.copies[TNR_COPY_FROM_ROW_MAJOR].count = 1;
+    expected.copies[TNR_COPY_FROM_ROW_MAJOR].bytes = 32;
+    check_ledger(heap, &expected, __LINE__);
+
+    /* A copy counts where it goes. */
+    tnr_tensor *copy = NULL;
+    const tnr_view view = view_of(square);
+    OK(tnr_tensor_duplicate(&view, other, &copy));
+    check_ledger(heap, &expected, __LINE__);
+    tnr_ledger of_other = zero_ledger();
+    of_other.allocations[TNR_ALLOCATION_COPY].count = 1;
+    of_other.allocations[TNR_ALLOCATION_COPY].bytes = 32;
+    of_other.copies[TNR_COPY_DUPLICATE].count = 1;
+    of_other.copies[TNR_COPY_DUPLICATE].bytes = 32;
+    check_ledger(other, &of_other, __LINE__);
+
+    /* Views, mappings, groups, export and import add nothing. */
+    tnr_view part;
+    tnr_read_map map;
+    tnr_group *group = NULL;
+    tnr_slot slot;
+    tnr_exported exported;
+    OK(tnr_view_permute(&view, NULL, &part));
+    OK(tnr_map_read(&part, &map));
+    OK(tnr_unmap_read(&map));
+    OK(tnr_group_create(heap, &group));
+    OK(tnr_group_append(group, &square, &slot));
+    OK(tnr_group_take(group, slot, &square));
+    OK(tnr_tensor_export(&square, &exported));
+    OK(tnr_tensor_import(heap, &exported, &square));
+    check_ledger(heap, &expected, __LINE__);
+
+    OK(tnr_group_append(group, &square, &slot));
+    tnr_tensor *out = NULL;
+    OK(tnr_group_copy_out(group, slot, other, &out));
+    of_other.allocations[TNR_ALLOCATION_COPY].count = 2;
+    of_other.allocations[TNR_ALLOCATION_COPY].bytes = 64;
+    of_other.copies[TNR_COPY_COPY_OUT].count = 1;
+    of_other.copies[TNR_COPY_COPY_OUT].bytes = 32;
+    check_ledger(other, &of_other, __LINE__);
+    check_ledger(heap, &expected, __LINE__);
+
+    release(&out);
+    release(&copy);
+    of_other.releases = 2;
+    check_ledger(other, &of_other, __LINE__);
+    OK(tnr_group_release(&group));
+    release(&zeros);
+    expected.releases = 2;
+    check_ledger(heap, &expected, __LINE__);
+
+    OK(tnr_ledger_reset(heap));
+    expected = zero_ledger();
+    check_ledger(heap, &expected, __LINE__);
+    check_ledger(other, &of_other, __LINE__);
+    close_domain(&other);
+    close_domain(&heap);
+}
+
+static void ledger_of_a_pool_is_its_own(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(heap, NULL, &pool));
+    tnr_tensor *tensor = make_counting(pool, 1, SHAPE(3));
+    tnr_ledger expected = zero_ledger();
+    check_ledger(heap, &expected, __LINE__);
+    expected.allocations[TNR_ALLOCATION_CREATE].count = 1;
+    expected.allocations[TNR_ALLOCATION_CREATE].bytes = 24;
+    check_ledger(pool, &expected, __LINE__);
+    release(&tensor);
+    expected.releases = 1;
+    check_ledger(pool, &expected, __LINE__);
+    close_domain(&pool);
+    close_domain(&heap);
+}
+
+static void failed_calls_leave_the_ledger_alone(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_DIRECT);
+    tnr_tensor *tensor = untouched();
+    const tnr_ledger expected = zero_ledger();
+    memory.fail_allocate = 1;
+    EXPECT(TNR_ERR_MEMORY, tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(3), &tensor));
+    EXPECT(TNR_ERR_OVERFLOW, tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(INT64_MAX), &tensor));
+    EXPECT(TNR_ERR_SHAPE, tnr_tensor_from_row_major(domain, TNR_F64, 1, SHAPE(3), &memory, 16, &tensor));
+    assert_ptr_equal(tensor, untouched());
+    check_ledger(domain, &expected, __LINE__);
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_with_a_missing_entry_is_refused),
+        cmocka_unit_test(map_and_unmap_are_required_exactly_for_mapped_access),
+        cmocka_unit_test(placement_that_does_not_exist_is_refused),
+        cmocka_unit_test(null_arguments_are_refused),
+        cmocka_unit_test(open_gets_zeroed_aligned_state_and_close_is_called_once),
+        cmocka_unit_test(failing_open_is_the_answer_and_leaves_nothing),
+        cmocka_unit_test(optional_entries_may_be_missing),
+        cmocka_unit_test(statistics_entry_gives_capacity_and_the_library_counts_the_rest),
+        cmocka_unit_test(allocate_is_asked_for_at_least_one_byte_at_a_power_of_two),
+        cmocka_unit_test(answer_of_too_few_bytes_is_refused_and_given_back),
+        cmocka_unit_test(silent_failure_of_an_entry_has_a_text_of_its_own),
+        cmocka_unit_test(access_kinds_and_placement_are_what_the_table_says),
+        cmocka_unit_test(serials_grow_and_are_never_used_again),
+        cmocka_unit_test(allocation_numbers_grow_and_are_never_used_again),
+        cmocka_unit_test(heap_close_is_busy_in_every_way),
+        cmocka_unit_test(arena_close_is_busy_in_every_way),
+        cmocka_unit_test(program_domain_close_is_busy_in_every_way),
+        cmocka_unit_test(pool_close_leaves_its_tensors_valid_and_keeps_the_parent_open),
+        cmocka_unit_test(raw_blocks_of_the_heap),
+        cmocka_unit_test(raw_blocks_of_an_arena),
+        cmocka_unit_test(raw_blocks_of_a_pool),
+        cmocka_unit_test(raw_blocks_of_a_program_domain),
+        cmocka_unit_test(block_of_a_tensor_is_not_the_programs_to_release),
+        cmocka_unit_test(raw_block_of_no_bytes_counts_nowhere),
+        cmocka_unit_test(SL_02_e_size_near_the_end_of_64_bits_is_refused),
+        cmocka_unit_test(SL_02_f_alignment_that_is_no_power_of_two_is_refused),
+        cmocka_unit_test(ledger_counts_allocations_copies_and_releases_by_reason),
+        cmocka_unit_test(ledger_of_a_pool_is_its_own),
+        cmocka_unit_test(failed_calls_leave_the_ledger_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
