@@ -73,7 +73,7 @@ build() {
     fi
     echo "FAILED: $name does not build"
     tail -n 40 "$logs/$name-configure.log"
-    grep -E -A6 'error|FAILED' "$logs/$name-build.log" 2> /dev/null | head -n 80 || true
+    grep -E -A6 'error: |FAILED: ' "$logs/$name-build.log" 2> /dev/null | head -n 80 || true
     failed=$((failed + 1))
     return 1
 }

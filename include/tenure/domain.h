@@ -111,7 +111,9 @@ typedef struct tnr_domain_ops {
 
     /**
      * Required. Fill block->address and block->bytes (>= bytes), and block->tag if it helps release. `bytes` is at
-     * least 1, `alignment` a power of two. block->allocation is the library's to fill. TNR_ERR_MEMORY when full.
+     * least 1, `alignment` a power of two, which binds address when access is direct and the pointer that map gives
+     * when it is mapped. Without direct access address is the domain's own and may be NULL. block->allocation is the
+     * library's to fill. TNR_ERR_MEMORY when full.
      */
     tnr_status (*allocate)(void *state, uint64_t bytes, uint64_t alignment, tnr_block *block);
 
@@ -359,17 +361,18 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need
     X(SCRATCH, "scratch")
 
 /** Why bytes were copied: X(CONSTANT, name). Each is the name of a call. */
-#define TNR_COPY_REASONS(X)             \
-    X(DUPLICATE, "duplicate")           \
-    X(FROM_ROW_MAJOR, "from_row_major") \
-    X(COPY_INTO, "copy_into")           \
-    X(TO_CONTIGUOUS, "to_contiguous")   \
-    X(PERMUTE, "permute")               \
-    X(COPY_OUT, "copy_out")             \
-    X(UPLOAD, "upload")                 \
-    X(DOWNLOAD, "download")             \
-    X(SEND, "send")                     \
-    X(RECEIVE, "receive")               \
+#define TNR_COPY_REASONS(X)                   \
+    X(DUPLICATE, "duplicate")                 \
+    X(FROM_COLUMN_MAJOR, "from_column_major") \
+    X(FROM_ROW_MAJOR, "from_row_major")       \
+    X(COPY_INTO, "copy_into")                 \
+    X(TO_CONTIGUOUS, "to_contiguous")         \
+    X(PERMUTE, "permute")                     \
+    X(COPY_OUT, "copy_out")                   \
+    X(UPLOAD, "upload")                       \
+    X(DOWNLOAD, "download")                   \
+    X(SEND, "send")                           \
+    X(RECEIVE, "receive")                     \
     X(FETCH, "fetch")
 
 #define TNR_REASON_ENUM_(CONSTANT, name) TNR_ALLOCATION_##CONSTANT,
@@ -399,6 +402,9 @@ typedef struct tnr_ledger {
 
 /** Fill *ledger with the domain's. Thread-safe; exact when no call is running. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_ledger_get(tnr_domain *domain, tnr_ledger *ledger);
+
+/** Sums over all reasons; either result may be NULL. All zero for NULL. */
+TNR_API void tnr_ledger_total(const tnr_ledger *ledger, tnr_ledger_entry *allocations, tnr_ledger_entry *copies);
 
 /** Set the domain's ledger to zero. Thread-safe. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_ledger_reset(tnr_domain *domain);

@@ -44,10 +44,20 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_adopt(tnr_domain *home, tnr_dtype d
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_zeros(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
                                                    tnr_tensor **tensor);
 
+/** New tensor, every element *value (one element of the dtype). rank 0 makes a scalar. Errors as tnr_tensor_zeros. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_full(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                                  const void *value, tnr_tensor **tensor);
+
 /**
- * New tensor from elements in row-major order: one named copy (ledger: from_row_major).
+ * New tensor from elements in column-major order, as C arrays of a tensor's own order: one named copy (ledger:
+ * from_column_major). tnr_tensor_adopt takes the array itself instead.
  * @param bytes exactly count * element size, else TNR_ERR_SHAPE. `data` stays the caller's and is not kept.
  */
+TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_from_column_major(tnr_domain *domain, tnr_dtype dtype, int rank,
+                                                               const int64_t *shape, const void *data, uint64_t bytes,
+                                                               tnr_tensor **tensor);
+
+/** The same from elements in row-major order (ledger: from_row_major). */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_from_row_major(tnr_domain *domain, tnr_dtype dtype, int rank,
                                                             const int64_t *shape, const void *data, uint64_t bytes,
                                                             tnr_tensor **tensor);
@@ -197,7 +207,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_map_write(const tnr_view_mut *view, tnr_wr
 /** End a write mapping and zero *map; a zeroed one is fine. What was written is then what the tensor holds. */
 TNR_API tnr_status tnr_unmap_write(tnr_write_map *map);
 
-/** Read one element by index (rank entries, 0 <= index < extent, TNR_ERR_BOUNDS else) into *value, of the view's dtype. */
+/**
+ * Read one element by index (rank entries, 0 <= index < extent, TNR_ERR_BOUNDS else; NULL at rank 0) into *value, of the
+ * view's dtype. Takes and gives a lease each time: map the view to read many.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_get(const tnr_view *view, const int64_t *index, void *value);
 
 /** Write one element by index. */

@@ -116,17 +116,17 @@ static TNRI_COLD tnr_status refuse(tnr_status status, const tnr_block *block)
                : tnri_fail(status, "arena: block %llu was not handed out by this arena", TNRI_LLU(block->allocation));
 }
 
-static tnr_status arena_release(tnr_domain *domain, const tnr_block *block)
+static tnr_status arena_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
 {
     arena *self = domain->state;
     tnri_lock_take(&self->lock);
     const tnr_status status = recognise(self, block);
-    if (TNRI_UNLIKELY(status != TNR_OK)) {
-        tnri_lock_give(&self->lock);
-        return refuse(status, block);
-    }
     const uint32_t index = (uint32_t)block->tag;
-    self->program_blocks -= self->tlsf.blocks[index].state == STATE_OF(TNRI_FOR_PROGRAM) ? 1U : 0U;
+    if (TNRI_UNLIKELY(status != TNR_OK || self->tlsf.blocks[index].state != STATE_OF(use))) {
+        tnri_lock_give(&self->lock);
+        return refuse(status != TNR_OK ? status : TNR_ERR_FOREIGN, block);
+    }
+    self->program_blocks -= use == TNRI_FOR_PROGRAM ? 1U : 0U;
     /* Under the lock: once it is given back, the bytes may be another thread's. */
     tnri_poison_mark_free(block->address, block->bytes);
     tnri_tlsf_give(&self->tlsf, index);

@@ -101,8 +101,11 @@ typedef struct tnri_domain_class {
     const char *name; /* NULL: the program's table has it */
     /* Fill *block, its number by tnri_mint or the class's own count. bytes >= 1, alignment a power of two >= 64. */
     tnr_status (*allocate)(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use, tnr_block *block);
-    /* TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed, for a block that is not out. */
-    tnr_status (*release)(tnr_domain *domain, const tnr_block *block);
+    /*
+     * TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed, for a block that is not out, or not for this use: a program cannot
+     * give back the bytes of a tensor. Classes without program_blocks are only given blocks that are known to be good.
+     */
+    tnr_status (*release)(tnr_domain *domain, const tnr_block *block, tnri_block_use use);
     tnr_status (*map)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host); /* NULL: direct */
     tnr_status (*unmap)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host); /* NULL: direct */
     void (*statistics)(tnr_domain *domain, tnr_domain_statistics *statistics);

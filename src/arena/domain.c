@@ -171,12 +171,14 @@ static tnr_status raw_retake(const char *op, tnr_domain *domain, const tnr_block
     raw_block *raw = (raw_block *)(void *)handle;
     uint32_t expected = TNRI_HANDLE_BLOCK;
     if (atomic_load_explicit(&handle->kind, memory_order_acquire) == TNRI_HANDLE_BLOCK) {
-        /* A later number than the slot's never had this slot; an earlier one had it, or another block of this slab. */
-        const bool same = raw->block.allocation == block->allocation && raw->block.address == block->address &&
-                          raw->block.bytes == block->bytes;
-        TNR_REQUIRE(raw->domain == domain ? same || block->allocation < raw->block.allocation
-                                          : raw->block.allocation != block->allocation,
-                    TNR_ERR_FOREIGN, "%s: %s did not hand this block out", op, tnr_domain_name(domain));
+        /*
+         * The slot's own number with something else changed, or the block as it is but another domain's: never handed out.
+         * Any other number may have had this slot before; an exported tensor's is not newer than those before it.
+         */
+        const bool number = raw->block.allocation == block->allocation;
+        const bool same = number && raw->block.address == block->address && raw->block.bytes == block->bytes;
+        TNR_REQUIRE(raw->domain == domain ? same || !number : !same, TNR_ERR_FOREIGN,
+                    "%s: %s did not hand this block out", op, tnr_domain_name(domain));
         if (same && raw->domain == domain &&
             atomic_compare_exchange_strong_explicit(&handle->kind, &expected, TNRI_HANDLE_FREE, memory_order_acq_rel,
                                                     memory_order_relaxed)) {
@@ -194,7 +196,7 @@ static TNRI_NOINLINE tnr_status raw_release(tnr_domain *domain, const tnr_block 
     tnri_handle *handle;
     tnr_block taken;
     TNR_TRY(raw_retake("domain_release", domain, block, &handle, &taken));
-    const tnr_status status = domain->kind->release(domain, &taken);
+    const tnr_status status = domain->kind->release(domain, &taken, TNRI_FOR_PROGRAM);
     tnri_handle_give(domain, handle, false);
     return status;
 }
@@ -253,7 +255,8 @@ tnr_status tnr_domain_release(tnr_domain *domain, const tnr_block *block)
     if (TNRI_UNLIKELY(block->bytes == 0 && block->address == NULL)) {
         return TNR_OK;
     }
-    return domain->kind->program_blocks != NULL ? domain->kind->release(domain, block) : raw_release(domain, block);
+    return domain->kind->program_blocks != NULL ? domain->kind->release(domain, block, TNRI_FOR_PROGRAM)
+                                                : raw_release(domain, block);
 }
 
 tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block)
@@ -269,7 +272,7 @@ tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block)
 void tnri_block_give(tnr_domain *domain, const tnr_block *block)
 {
     if (block->bytes != 0) {
-        (void)domain->kind->release(domain, block);
+        (void)domain->kind->release(domain, block, TNRI_FOR_TENSOR);
     }
 }
 
@@ -283,7 +286,7 @@ tnr_status tnri_record_take(tnr_domain *domain, uint64_t bytes, tnr_block *block
 
 void tnri_record_give(tnr_domain *domain, const tnr_block *block)
 {
-    (void)domain->home->kind->release(domain->home, block);
+    (void)domain->home->kind->release(domain->home, block, TNRI_FOR_RECORD);
 }
 
 tnr_status tnri_record_need(uint64_t bytes, tnr_need *need) { return tnr_block_need(bytes, 1, need); }

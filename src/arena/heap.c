@@ -24,8 +24,9 @@ static tnr_status heap_allocate(tnr_domain *domain, uint64_t bytes, uint64_t ali
     return TNR_OK;
 }
 
-static tnr_status heap_release(tnr_domain *domain, const tnr_block *block)
+static tnr_status heap_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
 {
+    (void)use;
     tnri_tally_give(&domain->tally, block->bytes);
     free(block->address);
     return TNR_OK;

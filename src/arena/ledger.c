@@ -24,6 +24,27 @@ tnr_status tnr_ledger_get(tnr_domain *domain, tnr_ledger *ledger)
     return TNR_OK;
 }
 
+static tnr_ledger_entry total_of(const tnr_ledger_entry *entries, int count)
+{
+    tnr_ledger_entry sum = {0, 0};
+    for (int reason = 0; reason < count; reason++) {
+        sum.count += entries[reason].count;
+        sum.bytes += entries[reason].bytes;
+    }
+    return sum;
+}
+
+void tnr_ledger_total(const tnr_ledger *ledger, tnr_ledger_entry *allocations, tnr_ledger_entry *copies)
+{
+    const tnr_ledger_entry none = {0, 0};
+    if (allocations != NULL) {
+        *allocations = ledger != NULL ? total_of(ledger->allocations, TNR_ALLOCATION_REASON_END) : none;
+    }
+    if (copies != NULL) {
+        *copies = ledger != NULL ? total_of(ledger->copies, TNR_COPY_REASON_END) : none;
+    }
+}
+
 tnr_status tnr_ledger_reset(tnr_domain *domain)
 {
     TNR_REQUIRE(domain != NULL, TNR_ERR_ARGUMENT, "ledger_reset: domain must not be NULL");

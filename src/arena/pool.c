@@ -331,10 +331,10 @@ static TNRI_COLD tnr_status retain_or_free(tnri_pool *pool, tnri_pool_entry *ent
 }
 
 /* The lock is held and is free afterwards. */
-static inline tnr_status release_locked(tnri_pool *pool, const tnr_block *block)
+static inline tnr_status release_locked(tnri_pool *pool, const tnr_block *block, tnri_block_use use)
 {
     tnri_pool_entry *entry = recognise(pool, block);
-    if (TNRI_UNLIKELY(entry == NULL)) {
+    if (TNRI_UNLIKELY(entry == NULL || entry->use != (uint8_t)use)) {
         return refuse(pool, block);
     }
     take_back(pool, entry);
@@ -347,19 +347,19 @@ static inline tnr_status release_locked(tnri_pool *pool, const tnr_block *block)
     return TNR_OK;
 }
 
-static TNRI_COLD tnr_status release_contended(tnri_pool *pool, const tnr_block *block)
+static TNRI_COLD tnr_status release_contended(tnri_pool *pool, const tnr_block *block, tnri_block_use use)
 {
     tnri_lock_take(&pool->lock);
-    return release_locked(pool, block);
+    return release_locked(pool, block, use);
 }
 
-static tnr_status pool_release(tnr_domain *domain, const tnr_block *block)
+static tnr_status pool_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
 {
     tnri_pool *pool = pool_of(domain);
     if (TNRI_UNLIKELY(!tnri_lock_try(&pool->lock))) {
-        return release_contended(pool, block);
+        return release_contended(pool, block, use);
     }
-    return release_locked(pool, block);
+    return release_locked(pool, block, use);
 }
 
 /* ---- Between the pool and its parent ----------------------------------------------------------------------------------------- */
@@ -407,6 +407,7 @@ bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block)
     entry->pooled = true;
     pool->held++;
     pool->held_bytes += bytes;
+    pool->high_water_bytes = tnri_max_u64(pool->high_water_bytes, pool->held_bytes);
     (void)retain_or_free(pool, entry);
     return true;
 }

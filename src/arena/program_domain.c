@@ -52,8 +52,9 @@ static tnr_status program_allocate(tnr_domain *domain, uint64_t bytes, uint64_t 
     return TNR_OK;
 }
 
-static tnr_status program_release(tnr_domain *domain, const tnr_block *block)
+static tnr_status program_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
 {
+    (void)use;
     program_state *state = state_of(domain);
     tnri_tally_give(&domain->tally, block->bytes);
     state->ops.release(state->own, block);

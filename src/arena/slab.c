@@ -119,7 +119,7 @@ static void release_chunk(tnr_domain *home, tnri_slab_chunk *chunk)
 {
     const tnr_block block = chunk->block;
     tnri_poison_mark_used(chunk, TNRI_SLAB_CHUNK_BYTES);
-    (void)home->kind->release(home, &block);
+    (void)home->kind->release(home, &block, TNRI_FOR_RECORD);
 }
 
 void tnri_handle_publish(tnri_handle *handle, tnri_handle_kind kind)

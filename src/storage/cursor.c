@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Walking a view's elements in column-major order: one addition per step, whatever the strides. The cursor counts from
- * the view's first element and touches no memory but the descriptor. Offsets are added modulo 2^64, so a descriptor made
- * by no call leads to nonsense and not to undefined behaviour.
+ * the view's first element and touches no memory but the descriptor. Offsets are added modulo 2^64, so a descriptor
+ * made by no call leads to nonsense and not to undefined behaviour.
  */
 #include "storage.h"
 

@@ -101,20 +101,28 @@ static tnr_status check_reachable(const char *op, const tnr_domain *domain)
     return TNR_OK;
 }
 
-/* Fill the draft from operands[0] (NULL view: zeros) and commit it; on failure everything is as before the draft. */
-static tnr_status fill_and_commit(const char *op, tnr_draft *draft, tnr_allocation_reason reason,
-                                  const tnr_view *source, tnr_tensor **tensor)
+/* What a new tensor's elements come from: one element for all (strides 0), an array, or a view. */
+typedef struct source {
+    const tnr_view *view; /* NULL: memory of the caller's, below */
+    const void *data;     /* NULL: zeros */
+    const int64_t *strides;
+} source;
+
+/* Fill the draft and commit it; on failure everything is as before the draft. */
+static tnr_status fill_and_commit(const char *op, tnr_draft *draft, tnr_allocation_reason reason, const source *from,
+                                  tnr_tensor **tensor)
 {
     tnr_view_mut target;
     tnri_root_view(&draft->tensor, &target.view);
-    tnri_operand operands[2] = {{.view = &target.view, .write = true}, {.view = source, .write = false}};
-    const int count = source != NULL ? 2 : 1;
+    tnri_operand operands[2] = {{.view = &target.view, .write = true}, {.view = from->view, .write = false}};
+    const int count = from->view != NULL ? 2 : 1;
     tnr_status status = tnri_access_begin(op, operands, count, TNRI_APART);
     if (status == TNR_OK) {
-        const size_t size = tnr_dtype_size(target.view.dtype);
-        if (operands[0].data != NULL && source != NULL) {
-            tnri_copy_elements(size, source->rank, source->shape, operands[0].data, target.view.strides,
-                               operands[1].data, source->strides);
+        const void *data = from->view != NULL ? operands[1].data : from->data;
+        const int64_t *strides = from->view != NULL ? from->view->strides : from->strides;
+        if (operands[0].data != NULL && data != NULL) {
+            tnri_copy_elements(tnr_dtype_size(target.view.dtype), target.view.rank, target.view.shape, operands[0].data,
+                               target.view.strides, data, strides);
         } else if (operands[0].data != NULL) {
             memset(operands[0].data, 0, (size_t)draft->tensor.bytes);
         }
@@ -127,53 +135,68 @@ static tnr_status fill_and_commit(const char *op, tnr_draft *draft, tnr_allocati
     return tnr_draft_commit(&draft, tensor);
 }
 
-tnr_status tnr_tensor_zeros(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape, tnr_tensor **tensor)
+static tnr_status make_filled(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                              const source *from, tnr_tensor **tensor)
 {
-    static const char *const op = "tensor_zeros";
     TNR_REQUIRE(domain != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: domain and tensor must not be NULL", op);
     TNR_TRY(check_reachable(op, domain));
     tnr_draft *draft;
     TNR_TRY(tnri_draft_begin(op, domain, dtype, rank, shape, TNR_ALLOCATION_CREATE, &draft));
-    return fill_and_commit(op, draft, TNR_ALLOCATION_CREATE, NULL, tensor);
+    return fill_and_commit(op, draft, TNR_ALLOCATION_CREATE, from, tensor);
 }
 
-tnr_status tnr_tensor_from_row_major(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
-                                     const void *data, uint64_t bytes, tnr_tensor **tensor)
+tnr_status tnr_tensor_zeros(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape, tnr_tensor **tensor)
 {
-    static const char *const op = "tensor_from_row_major";
-    TNR_REQUIRE(domain != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: domain and tensor must not be NULL", op);
+    const source zeros = {NULL, NULL, NULL};
+    return make_filled("tensor_zeros", domain, dtype, rank, shape, &zeros, tensor);
+}
+
+tnr_status tnr_tensor_full(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape, const void *value,
+                           tnr_tensor **tensor)
+{
+    static const int64_t still[TNR_MAX_RANK];
+    TNR_REQUIRE(value != NULL, TNR_ERR_ARGUMENT, "tensor_full: value must not be NULL");
+    const source one = {NULL, value, still};
+    return make_filled("tensor_full", domain, dtype, rank, shape, &one, tensor);
+}
+
+/* A named copy of an array whose length says the shape right. */
+static tnr_status from_array(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                             const void *data, uint64_t bytes, tnr_copy_reason reason, tnr_tensor **tensor)
+{
     int64_t count;
     uint64_t need;
     TNR_TRY(tnri_shape_bytes(op, dtype, rank, shape, &count, &need));
     TNR_REQUIRE(bytes == need, TNR_ERR_SHAPE, "%s: the shape needs %llu bytes, the buffer has %llu", op, TNRI_LLU(need),
                 TNRI_LLU(bytes));
     TNR_REQUIRE(data != NULL || bytes == 0, TNR_ERR_ARGUMENT, "%s: data must not be NULL", op);
-    TNR_TRY(check_reachable(op, domain));
-    tnr_draft *draft;
-    TNR_TRY(tnri_draft_begin(op, domain, dtype, rank, shape, TNR_ALLOCATION_CREATE, &draft));
-    tnr_view_mut target;
-    tnri_root_view(&draft->tensor, &target.view);
-    tnri_operand operand = {.view = &target.view, .write = true};
-    tnr_status status = tnri_access_begin(op, &operand, 1, TNRI_APART);
-    if (status == TNR_OK) {
-        /* Row-major strides of the same shape: the compact strides of the reversed shape, reversed. */
-        int64_t strides[TNR_MAX_RANK];
-        int64_t stride = 1;
-        for (int axis = rank - 1; axis >= 0 && operand.data != NULL; axis--) {
+    int64_t strides[TNR_MAX_RANK] = {0};
+    if (reason == TNR_COPY_FROM_COLUMN_MAJOR) {
+        tnri_compact_strides(rank, shape, strides);
+    } else if (count != 0) {
+        int64_t stride = 1; /* at most count: it fits */
+        for (int axis = rank - 1; axis >= 0; axis--) {
             strides[axis] = stride;
             stride *= shape[axis];
         }
-        if (operand.data != NULL) {
-            tnri_copy_elements(tnr_dtype_size(dtype), rank, shape, operand.data, target.view.strides, data, strides);
-        }
-        status = tnri_access_end(&operand, 1);
     }
-    if (status != TNR_OK) {
-        tnri_draft_cancel(draft, TNR_ALLOCATION_CREATE);
-        return status;
-    }
-    tnri_ledger_copy(domain, TNR_COPY_FROM_ROW_MAJOR, bytes);
-    return tnr_draft_commit(&draft, tensor);
+    const source array = {NULL, data, strides};
+    TNR_TRY(make_filled(op, domain, dtype, rank, shape, &array, tensor));
+    tnri_ledger_copy(domain, reason, bytes);
+    return TNR_OK;
+}
+
+tnr_status tnr_tensor_from_column_major(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                        const void *data, uint64_t bytes, tnr_tensor **tensor)
+{
+    return from_array("tensor_from_column_major", domain, dtype, rank, shape, data, bytes, TNR_COPY_FROM_COLUMN_MAJOR,
+                      tensor);
+}
+
+tnr_status tnr_tensor_from_row_major(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                     const void *data, uint64_t bytes, tnr_tensor **tensor)
+{
+    return from_array("tensor_from_row_major", domain, dtype, rank, shape, data, bytes, TNR_COPY_FROM_ROW_MAJOR, tensor);
 }
 
 tnr_status tnri_duplicate(const char *op, const tnr_view *view, tnr_domain *domain, tnr_copy_reason reason,
@@ -185,7 +208,8 @@ tnr_status tnri_duplicate(const char *op, const tnr_view *view, tnr_domain *doma
     tnr_draft *draft;
     TNR_TRY(tnri_draft_begin(op, domain, view->dtype, view->rank, view->shape, TNR_ALLOCATION_COPY, &draft));
     const uint64_t bytes = draft->tensor.bytes;
-    TNR_TRY(fill_and_commit(op, draft, TNR_ALLOCATION_COPY, view, tensor));
+    const source from = {view, NULL, NULL};
+    TNR_TRY(fill_and_commit(op, draft, TNR_ALLOCATION_COPY, &from, tensor));
     tnri_ledger_copy(domain, reason, bytes);
     return TNR_OK;
 }

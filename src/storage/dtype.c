@@ -18,9 +18,10 @@ static const dtype_facts facts[TNR_DTYPE_END] = {[TNR_DTYPE_NONE] = {.name = "no
 
 #undef FACTS_ROW
 
-/* An element is its components without padding: byte strides and reinterpretation count on it. */
-#define FACTS_ASSERT(CONSTANT, suffix, type, real, parts) \
-    _Static_assert(sizeof(type) == (parts) * sizeof(real), #suffix " has padding");
+/* An element is its components without padding, a power of two of bytes: views count on both. */
+#define FACTS_ASSERT(CONSTANT, suffix, type, real, parts)                                              \
+    _Static_assert(sizeof(type) == (parts) * sizeof(real) && (sizeof(type) & (sizeof(type) - 1)) == 0, \
+                   #suffix " has padding or an odd size");
 TNR_DTYPES(FACTS_ASSERT)
 #undef FACTS_ASSERT
 
@@ -34,20 +35,11 @@ static const dtype_facts *facts_of(tnr_dtype dtype)
     return &facts[(unsigned)dtype < (unsigned)TNR_DTYPE_END ? dtype : TNR_DTYPE_NONE];
 }
 
-size_t tnr_dtype_size(tnr_dtype dtype)
-{
-    return facts_of(dtype)->size;
-}
+size_t tnr_dtype_size(tnr_dtype dtype) { return facts_of(dtype)->size; }
 
-size_t tnr_dtype_alignment(tnr_dtype dtype)
-{
-    return facts_of(dtype)->alignment;
-}
+size_t tnr_dtype_alignment(tnr_dtype dtype) { return facts_of(dtype)->alignment; }
 
-const char *tnr_dtype_name(tnr_dtype dtype)
-{
-    return facts_of(dtype)->name;
-}
+const char *tnr_dtype_name(tnr_dtype dtype) { return facts_of(dtype)->name; }
 
 tnr_dtype tnr_dtype_real(tnr_dtype dtype)
 {

@@ -27,10 +27,7 @@ typedef struct axis {
     uint64_t stride;
 } axis;
 
-static uint64_t magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
+static uint64_t magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {

@@ -181,7 +181,8 @@ tnr_status tnr_tensor_export(tnr_tensor **tensor, tnr_exported *exported)
                 op, tnr_domain_name(root->domain));
     tnr_exported made;
     memset(&made, 0, sizeof(made));
-    made.data = root->bytes != 0 ? root->block.address : NULL;
+    /* An adopted buffer is its release function's, also when it is empty. */
+    made.data = root->bytes != 0 || root->domain == NULL ? root->block.address : NULL;
     made.bytes = root->bytes;
     made.dtype = (tnr_dtype)root->dtype;
     made.rank = root->rank;
@@ -208,6 +209,9 @@ static tnr_status check_exported(const char *op, const tnr_exported *exported)
     TNR_TRY(tnri_shape_bytes(op, exported->dtype, exported->rank, exported->shape, &count, &bytes));
     TNR_REQUIRE(bytes == exported->bytes && (bytes == 0 || exported->data != NULL), TNR_ERR_SHAPE,
                 "%s: shape and bytes of the exported buffer do not agree", op);
+    TNR_REQUIRE((uintptr_t)exported->data % tnr_dtype_alignment(exported->dtype) == 0, TNR_ERR_ARGUMENT,
+                "%s: data is not aligned to the %llu bytes of %s", op,
+                TNRI_LLU(tnr_dtype_alignment(exported->dtype)), tnr_dtype_name(exported->dtype));
     TNR_REQUIRE(exported->domain == NULL ||
                     (exported->block.address == exported->data && exported->block.bytes >= bytes),
                 TNR_ERR_ARGUMENT, "%s: data is not the exported block", op);

@@ -14,7 +14,7 @@
 
 int64_t tnri_view_window(const tnr_view *view)
 {
-    return (int64_t)tnri_min_u64(view->window_bytes / tnr_dtype_size(view->dtype), INT64_MAX);
+    return (int64_t)tnri_min_u64(view->window_bytes >> tnri_dtype_shift[view->dtype], INT64_MAX);
 }
 
 tnr_status tnri_view_shape_check(const char *op, const tnr_view *view, int64_t *count)
@@ -98,7 +98,8 @@ tnr_status tnr_view_permute(const tnr_view *view, const int *axes, tnr_view *out
     int64_t count;
     TNR_TRY(begin(op, view, out, &count));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     uint64_t met = 0;
     for (int i = 0; i < view->rank; i++) {
         const int from = axes != NULL ? axes[i] : view->rank - 1 - i;
@@ -106,7 +107,7 @@ tnr_status tnr_view_permute(const tnr_view *view, const int *axes, tnr_view *out
         result.shape[i] = view->shape[from];
         result.strides[i] = view->strides[from];
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -140,14 +141,15 @@ tnr_status tnr_view_slice(const tnr_view *view, const tnr_slice *slices, tnr_vie
     TNR_TRY(begin(op, view, out, &count));
     TNR_REQUIRE(slices != NULL || view->rank == 0, TNR_ERR_ARGUMENT, "%s: a slice per axis expected, found NULL", op);
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     for (int i = 0; i < view->rank; i++) {
         TNR_TRY(slice_one(op, &result, i, slices[i]));
     }
     if (has_zero_extent(&result)) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -158,12 +160,13 @@ tnr_status tnr_view_slice_axis(const tnr_view *view, int axis, tnr_slice slice, 
     TNR_TRY(begin(op, view, out, &count));
     TNR_TRY(check_axis(op, axis, view->rank));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     TNR_TRY(slice_one(op, &result, axis, slice));
     if (has_zero_extent(&result)) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -188,13 +191,14 @@ tnr_status tnr_view_select(const tnr_view *view, int axis, int64_t index, tnr_vi
                 "%s: an index from %lld to %lld expected on axis %d, found %lld", op, TNRI_LL(-extent),
                 TNRI_LL(extent - 1), axis, TNRI_LL(index));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     shift(&result, position, view->strides[axis]);
     drop_axis(&result, axis);
     if (count == 0) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -207,7 +211,8 @@ tnr_status tnr_view_diagonal(const tnr_view *view, int axis_a, int axis_b, tnr_v
     TNR_TRY(check_axis(op, axis_a, view->rank));
     TNR_TRY(check_axis(op, axis_b, view->rank));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     drop_axis(&result, axis_a > axis_b ? axis_a : axis_b);
     drop_axis(&result, axis_a > axis_b ? axis_b : axis_a);
     const int joint = result.rank++;
@@ -218,7 +223,7 @@ tnr_status tnr_view_diagonal(const tnr_view *view, int axis_a, int axis_b, tnr_v
     if (count == 0) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -283,7 +288,8 @@ tnr_status tnr_view_reshape(const tnr_view *view, int rank, const int64_t *shape
     TNR_REQUIRE(wanted == count, TNR_ERR_SHAPE, "%s: a shape of %lld elements expected, found one of %lld", op,
                 TNRI_LL(count), TNRI_LL(wanted));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     result.rank = rank;
     for (int i = 0; i < rank; i++) {
         result.shape[i] = shape[i];
@@ -296,7 +302,7 @@ tnr_status tnr_view_reshape(const tnr_view *view, int rank, const int64_t *shape
                     "tnr_tensor_duplicate",
                     op);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -310,7 +316,8 @@ tnr_status tnr_view_broadcast(const tnr_view *view, int rank, const int64_t *sha
                 "%s: a target axis per source axis expected, found NULL", op);
     TNR_TRY(tnri_shape_count(op, rank, shape, &wanted));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     result.rank = rank;
     for (int i = 0; i < rank; i++) {
         result.shape[i] = shape[i];
@@ -330,7 +337,7 @@ tnr_status tnr_view_broadcast(const tnr_view *view, int rank, const int64_t *sha
     if (wanted == 0) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -349,7 +356,8 @@ tnr_status tnr_view_as_real(const tnr_view *view, tnr_view *out)
     TNR_REQUIRE(count <= INT64_MAX / 2, TNR_ERR_OVERFLOW, "%s: twice %lld elements do not fit 63 bits", op,
                 TNRI_LL(count));
 
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     result.dtype = real;
     result.rank = view->rank + 1;
     result.offset = 2 * view->offset; /* below twice the window's elements, which are bytes or fewer */
@@ -363,7 +371,7 @@ tnr_status tnr_view_as_real(const tnr_view *view, tnr_view *out)
     if (count == 0) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 
@@ -372,8 +380,8 @@ tnr_status tnr_view_as_complex(const tnr_view *view, tnr_view *out)
     static const char op[] = "view_as_complex";
     int64_t count;
     TNR_TRY(begin(op, view, out, &count));
-    TNR_REQUIRE(view->dtype == TNR_F32 || view->dtype == TNR_F64, TNR_ERR_DTYPE,
-                "%s: f32 or f64 expected, found %s", op, tnr_dtype_name(view->dtype));
+    TNR_REQUIRE(view->dtype == TNR_F32 || view->dtype == TNR_F64, TNR_ERR_DTYPE, "%s: f32 or f64 expected, found %s",
+                op, tnr_dtype_name(view->dtype));
     TNR_REQUIRE(view->rank > 0, TNR_ERR_SHAPE, "%s: a first axis of extent 2 expected, found rank 0", op);
     TNR_REQUIRE(view->shape[0] == 2, TNR_ERR_SHAPE, "%s: a first axis of extent 2 expected, found %lld", op,
                 TNRI_LL(view->shape[0]));
@@ -389,7 +397,8 @@ tnr_status tnr_view_as_complex(const tnr_view *view, tnr_view *out)
     }
 
     /* A complex element is aligned like its parts, so a window that suits the parts suits the whole. */
-    tnr_view result = *view;
+    tnr_view result;
+    tnri_view_copy(&result, view);
     result.dtype = view->dtype == TNR_F32 ? TNR_C32 : TNR_C64;
     result.rank = view->rank - 1;
     result.offset = view->offset / 2;
@@ -400,7 +409,7 @@ tnr_status tnr_view_as_complex(const tnr_view *view, tnr_view *out)
     if (count == 0) {
         settle_empty(&result);
     }
-    *out = result;
+    tnri_view_copy(out, &result);
     return TNR_OK;
 }
 

@@ -5,19 +5,16 @@
  * Only tnr_view_mut_broadcast can make elements coincide. The others keep or drop elements; but a struct is no promise,
  * and what is handed out here must be provable again when it is written (access.c): so all results are proved.
  */
-#include "storage.h"
+#include "view_internal.h"
 
-static const tnr_view *readable(const tnr_view_mut *view)
-{
-    return view != NULL ? &view->view : NULL;
-}
+static const tnr_view *readable(const tnr_view_mut *view) { return view != NULL ? &view->view : NULL; }
 
 static tnr_status finish(const char *op, const tnr_view *result, tnr_view_mut *out)
 {
     TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "%s: a place for the result expected, found NULL", op);
     TNR_REQUIRE(tnri_is_distinct(result->rank, result->shape, result->strides), TNR_ERR_OVERLAP,
                 "%s: elements proved distinct expected, found that two may coincide", op);
-    out->view = *result;
+    tnri_view_copy(&out->view, result);
     return TNR_OK;
 }
 

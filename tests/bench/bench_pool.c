@@ -2,7 +2,8 @@
 /*
  * Pools against allocators: one buffer taken and given back again and again, and an output of 32 MiB taken, written once and
  * given back. Peers are loaded when the program runs; one that is not there is left out. RPMALLOC_LIB names a build of
- * rpmalloc. Rounds of ours and of the peers alternate, and the best round of each counts.
+ * rpmalloc; jemalloc asks for GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384. Rounds of ours and of the peers
+ * alternate, and the best round of each counts.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,6 +37,9 @@ static bool load(peer *made, const char *name, const char *file, const char *tak
 {
     void *library = file != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (library == NULL) {
+        if (file != NULL) {
+            (void)fprintf(stderr, "bench_pool: without %s: %s\n", name, dlerror());
+        }
         return false;
     }
     made->name = name;

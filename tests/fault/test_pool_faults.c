@@ -79,6 +79,34 @@ static void parent_fails_at_every_request_in_turn(void **state)
     }
 }
 
+/* Failures use nothing up: a thousand of them leave the home as the first one left it. */
+static void failures_do_not_grow_the_home(void **state)
+{
+    (void)state;
+    tnr_domain *heap;
+    tnr_domain *parent;
+    counted_parent counts = {.capacity = 1};
+    assert_int_equal(tnr_heap_create(&heap), TNR_OK);
+    assert_int_equal(counted_create(heap, &counts, TNR_ACCESS_DIRECT, &parent), TNR_OK);
+    tnr_domain *pool = make_pool(parent);
+    tnr_domain_statistics before = {0};
+    tnr_domain_statistics after;
+    tnr_block block;
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(tnr_domain_allocate(pool, 64, i % 2 == 0 ? 64 : 4096, &block), TNR_ERR_MEMORY);
+        if (i == 0) {
+            assert_int_equal(tnr_domain_statistics_get(heap, &before), TNR_OK);
+        }
+    }
+    assert_int_equal(tnr_domain_statistics_get(heap, &after), TNR_OK);
+    assert_int_equal(after.bytes, before.bytes);
+    assert_int_equal(tnr_domain_statistics_get(pool, &after), TNR_OK);
+    assert_int_equal(after.failures, 1000);
+    assert_int_equal(tnr_domain_close(&pool), TNR_OK);
+    assert_int_equal(tnr_domain_close(&parent), TNR_OK);
+    assert_int_equal(tnr_domain_close(&heap), TNR_OK);
+}
+
 /* With something retained, one failure costs what is retained and nothing else: the second question succeeds. */
 static void one_failure_is_absorbed_by_what_is_retained(void **state)
 {
@@ -173,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parent_fails_at_every_request_in_turn),
+        cmocka_unit_test(failures_do_not_grow_the_home),
         cmocka_unit_test(one_failure_is_absorbed_by_what_is_retained),
         cmocka_unit_test(home_is_full_at_every_size),
     };

@@ -331,7 +331,7 @@ static void high_water(sm_domain *pool)
     pool->high_water = held > pool->high_water ? held : pool->high_water;
 }
 
-void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight)
+static void take(sm_domain *pool, uint64_t bytes, bool straight, bool follow)
 {
     const uint64_t size = sm_class(bytes);
     pool->in_flight++;
@@ -343,11 +343,15 @@ void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight)
             return;
         }
     }
-    follow_evictions(pool);
+    if (follow) {
+        follow_evictions(pool);
+    }
     pool->in_flight_bytes += size;
     pool->misses++;
     high_water(pool);
 }
+
+void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight) { take(pool, bytes, straight, true); }
 
 static void retain(sm_domain *pool, uint64_t size)
 {
@@ -376,8 +380,30 @@ void sm_pool_give(sm_domain *pool, uint64_t class_bytes, bool straight)
     }
 }
 
+void sm_pool_bounce(sm_domain *pool, uint64_t bytes)
+{
+    static sm_domain before;
+    before = *pool;
+    take(pool, bytes, false, false);
+    sm_pool_give(pool, sm_class(bytes), false);
+    tnr_pool_statistics now;
+    sm_expect(tnr_pool_statistics_get(pool->it, &now), TNR_OK, "pool_statistics_get");
+    if (now.evictions != pool->evictions && pool->role != SM_POOL_HEAP) {
+        /* The parent was full in between. */
+        *pool = before;
+        while (pool->retained_count != 0) {
+            evict(pool);
+        }
+        take(pool, bytes, false, false);
+        sm_pool_give(pool, sm_class(bytes), false);
+    }
+}
+
 void sm_pool_accept(sm_domain *pool, uint64_t block_bytes)
 {
+    if (block_bytes < 64) {
+        return; /* smaller than the smallest class */
+    }
     uint64_t size = sm_class(block_bytes);
     if (size > block_bytes) {
         /* The largest class within: at most one class below the smallest that holds it. */
@@ -520,6 +546,7 @@ static void close_domain(sm_role role)
     if (is_arena(domain)) {
         sm_expect(tnr_arena_check(domain->it), TNR_OK, "arena_check");
     }
+    sm_check(role != SM_MAPPED || mapped->free_bytes == MAPPED_BYTES, "a program's domain has all its bytes back");
     sm_domain *supports = domain->parent != NULL ? domain->parent : domain->home != domain ? domain->home : NULL;
     sm_expect(tnr_domain_close(&domain->it), TNR_OK, "domain_close");
     domain->used = false;

@@ -207,6 +207,8 @@ bool sm_was_full(sm_domain *domain, tnr_status status, uint64_t bytes);
 uint64_t sm_class(uint64_t bytes);
 void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight);
 void sm_pool_give(sm_domain *pool, uint64_t class_bytes, bool straight);
+/* Taken and given back within one call. */
+void sm_pool_bounce(sm_domain *pool, uint64_t bytes);
 /* A buffer of the parent enters a pool as a retained one. */
 void sm_pool_accept(sm_domain *pool, uint64_t block_bytes);
 void sm_pool_lose(sm_domain *pool, uint64_t class_bytes);
@@ -232,8 +234,6 @@ bool sm_layout_distinct(const sm_layout *layout);
 sm_view *sm_view_whole(sm_tensor *tensor, bool writable);
 /* The library's descriptor against the model's list. */
 void sm_check_descriptor(const sm_view *view);
-/* Values through mapping, element by element, or a copy: drawn. */
-void sm_check_values(const sm_view *view);
 void sm_compact(int rank, const int64_t *shape, int64_t *strides);
 
 void sm_op_make_view(void);
@@ -241,6 +241,12 @@ void sm_op_region(void);
 void sm_op_transform(void);
 void sm_op_questions(void);
 void sm_op_split(void);
+
+/* ---- storage_values.c ----------------------------------------------------------------------------------------------------- */
+
+/* Values through mapping, element by element, or a copy: drawn. */
+void sm_check_values(const sm_view *view);
+
 void sm_op_values(void);
 void sm_op_set(void);
 void sm_op_map(void);
@@ -255,6 +261,9 @@ void sm_draw_shape(tnr_dtype *dtype, int *rank, int64_t *shape, int64_t *count);
 /* Enter a tensor that a call made: `domain` allocated it for `reason`. */
 void sm_born(sm_tensor *tensor, tnr_tensor *it, sm_domain *domain, tnr_allocation_reason reason, tnr_dtype dtype, int rank,
              const int64_t *shape);
+/* A copy into `domain` was made for `reason`; the tensor it made is released again. */
+void sm_check_copy(tnr_status status, tnr_status wanted, const sm_view *view, sm_domain *domain, tnr_copy_reason reason,
+                   tnr_tensor *copy);
 /* All its views are stale from now on. */
 void sm_end_epoch(sm_tensor *tensor);
 /* The bytes went the ordinary way. */

@@ -278,6 +278,28 @@ static inline tnr_domain_statistics statistics_of(tnr_domain *domain)
     return statistics;
 }
 
+/*
+ * What is out and what is free is as before. History may have grown: a call that fails half way has taken blocks and given
+ * them back, and peak_bytes and allocations say so; failures count the refusal itself.
+ */
+static inline void check_statistics(tnr_domain *domain, const tnr_domain_statistics *before, const char *file, int line)
+{
+    const tnr_domain_statistics after = statistics_of(domain);
+    if (after.blocks != before->blocks || after.bytes != before->bytes || after.capacity != before->capacity ||
+        after.free_bytes != before->free_bytes || after.largest_free != before->largest_free ||
+        after.allocations < before->allocations || after.peak_bytes < before->peak_bytes) {
+        print_error("%s:%d: %s: %llu blocks of %llu bytes, were %llu of %llu; %llu free, were %llu; largest %llu, was %llu\n",
+                    file, line, tnr_domain_name(domain), (unsigned long long)after.blocks,
+                    (unsigned long long)after.bytes, (unsigned long long)before->blocks,
+                    (unsigned long long)before->bytes, (unsigned long long)after.free_bytes,
+                    (unsigned long long)before->free_bytes, (unsigned long long)after.largest_free,
+                    (unsigned long long)before->largest_free);
+        _fail(file, line);
+    }
+}
+
+#define SAME_STATISTICS(domain, before) check_statistics((domain), (before), __FILE__, __LINE__)
+
 static inline tnr_ledger ledger_of(tnr_domain *domain)
 {
     tnr_ledger ledger;

@@ -267,7 +267,7 @@ static void overlap_of_lines(void **state)
     assert_int_equal(overlap(low, (operand){1024, 1, {4}, {1}, 8}), TNR_OVERLAP_POSSIBLE);
     assert_int_equal(overlap(low, (operand){1056, 1, {4}, {-1}, 8}), TNR_OVERLAP_NONE);
     assert_int_equal(overlap(low, (operand){1048, 1, {4}, {-1}, 8}), TNR_OVERLAP_POSSIBLE);
-    assert_int_equal(overlap(low, (operand){1024, 1, {4}, {-1}, 8}), TNR_OVERLAP_POSSIBLE); /* same bytes, other order */
+    assert_int_equal(overlap(low, (operand){1024, 1, {4}, {-1}, 8}), TNR_OVERLAP_POSSIBLE); /* other order */
     assert_int_equal(overlap(low, (operand){1000, 1, {0}, {1}, 8}), TNR_OVERLAP_NONE);
     assert_int_equal(overlap(low, (operand){1000, 1, {8}, {1}, 4}), TNR_OVERLAP_POSSIBLE);
     assert_int_equal(overlap(low, (operand){1000, 2, {4, 1}, {1, 77}, 8}), TNR_OVERLAP_POSSIBLE); /* another rank */
@@ -305,15 +305,19 @@ static void overlap_of_row_blocks(void **state)
 {
     (void)state;
     /* upper and lower half of a 4x4, then halves that share a row */
-    assert_int_equal(overlap((operand){0, 2, {2, 4}, {1, 4}, 8}, (operand){16, 2, {2, 4}, {1, 4}, 8}), TNR_OVERLAP_NONE);
+    assert_int_equal(overlap((operand){0, 2, {2, 4}, {1, 4}, 8}, (operand){16, 2, {2, 4}, {1, 4}, 8}),
+                     TNR_OVERLAP_NONE);
     assert_int_equal(overlap((operand){0, 2, {3, 4}, {1, 4}, 8}, (operand){16, 2, {2, 4}, {1, 4}, 8}),
                      TNR_OVERLAP_POSSIBLE);
     /* reversed rows below */
-    assert_int_equal(overlap((operand){0, 2, {2, 4}, {1, 4}, 8}, (operand){24, 2, {2, 4}, {-1, 4}, 8}), TNR_OVERLAP_NONE);
+    assert_int_equal(overlap((operand){0, 2, {2, 4}, {1, 4}, 8}, (operand){24, 2, {2, 4}, {-1, 4}, 8}),
+                     TNR_OVERLAP_NONE);
     /* opposite quarters */
-    assert_int_equal(overlap((operand){0, 2, {2, 2}, {1, 4}, 8}, (operand){80, 2, {2, 2}, {1, 4}, 8}), TNR_OVERLAP_NONE);
+    assert_int_equal(overlap((operand){0, 2, {2, 2}, {1, 4}, 8}, (operand){80, 2, {2, 2}, {1, 4}, 8}),
+                     TNR_OVERLAP_NONE);
     /* another number of columns */
-    assert_int_equal(overlap((operand){0, 2, {2, 4}, {1, 4}, 8}, (operand){16, 2, {2, 1}, {1, 4}, 8}), TNR_OVERLAP_NONE);
+    assert_int_equal(overlap((operand){0, 2, {2, 4}, {1, 4}, 8}, (operand){16, 2, {2, 1}, {1, 4}, 8}),
+                     TNR_OVERLAP_NONE);
 }
 
 static void overlap_beyond_64_bits_proves_nothing(void **state)
@@ -322,8 +326,10 @@ static void overlap_beyond_64_bits_proves_nothing(void **state)
     const operand far = {UINT64_MAX - 7, 0, {0}, {0}, 8};
     assert_int_equal(overlap(far, (operand){16, 1, {4}, {1}, 8}), TNR_OVERLAP_POSSIBLE);
     assert_int_equal(overlap((operand){16, 1, {4}, {-1}, 8}, (operand){512, 1, {4}, {1}, 8}), TNR_OVERLAP_POSSIBLE);
-    assert_int_equal(overlap((operand){16, 1, {4}, {INT64_MAX}, 8}, (operand){8, 0, {0}, {0}, 8}), TNR_OVERLAP_POSSIBLE);
-    assert_int_equal(overlap((operand){16, 1, {4}, {INT64_MIN}, 1}, (operand){8, 0, {0}, {0}, 8}), TNR_OVERLAP_POSSIBLE);
+    assert_int_equal(overlap((operand){16, 1, {4}, {INT64_MAX}, 8}, (operand){8, 0, {0}, {0}, 8}),
+                     TNR_OVERLAP_POSSIBLE);
+    assert_int_equal(overlap((operand){16, 1, {4}, {INT64_MIN}, 1}, (operand){8, 0, {0}, {0}, 8}),
+                     TNR_OVERLAP_POSSIBLE);
 }
 
 /* ---- Dtypes ----------------------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static void NAME(pack)(REAL *to, const T *from, int64_t step, int64_t step_k, in
             for (int r = 0; r < live; ++r) {
                 const T value = line[r * step];
                 to[r] = value.re;
-                to[slice + r] = value.im;
+                to[slice + r] = conjugate ? -value.im : value.im;
             }
             for (int r = live; r < slice; ++r) {
                 to[r] = 0;

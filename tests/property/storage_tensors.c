@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owners: making, drafting, exporting, reclaiming, releasing, once and once too often. See storage_model.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage_model.h"
+
+/* ---- Books of one tensor ------------------------------------------------------------------------------------------------- */
+
+sm_tensor *sm_free_tensor(void)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        sm_tensor *tensor = &sm.tensors[sm_below(SM_TENSORS)];
+        if (tensor->state == SM_NONE) {
+            return tensor;
+        }
+    }
+    return NULL;
+}
+
+sm_tensor *sm_any_tensor(sm_state state)
+{
+    for (int tries = 0; tries < 24; tries++) {
+        sm_tensor *tensor = &sm.tensors[sm_below(SM_TENSORS)];
+        if (tensor->state == state) {
+            return tensor;
+        }
+    }
+    return NULL;
+}
+
+void sm_draw_shape(tnr_dtype *dtype, int *rank, int64_t *shape, int64_t *count)
+{
+    *dtype = (tnr_dtype)sm_between(TNR_F32, TNR_BOOL);
+    *rank = (int)sm_between(0, 5);
+    *count = 1;
+    for (int i = 0; i < *rank; i++) {
+        const int64_t left = SM_MAX_COUNT / (*count > 0 ? *count : 1);
+        const int64_t most = left < 8 ? left : 8;
+        shape[i] = sm_chance(4) ? 0 : sm_between(1, sm_chance(10) ? left : most);
+        *count *= shape[i];
+    }
+}
+
+static void set_shape(sm_tensor *tensor, tnr_dtype dtype, int rank, const int64_t *shape)
+{
+    tensor->dtype = dtype;
+    tensor->rank = rank;
+    tensor->count = 1;
+    for (int i = 0; i < rank; i++) {
+        tensor->shape[i] = shape[i];
+        tensor->count *= shape[i];
+    }
+    tensor->bytes = (uint64_t)tensor->count * tnr_dtype_size(dtype);
+}
+
+void sm_born(sm_tensor *tensor, tnr_tensor *it, sm_domain *domain, tnr_allocation_reason reason, tnr_dtype dtype, int rank,
+             const int64_t *shape)
+{
+    memset(tensor, 0, offsetof(sm_tensor, data));
+    set_shape(tensor, dtype, rank, shape);
+    tensor->state = SM_TENSOR;
+    tensor->it = it;
+    tensor->domain = domain;
+    tensor->counted = domain;
+    tensor->epoch = ++sm.epochs;
+    domain->live++;
+    domain->ledger.allocations[reason].count++;
+    domain->ledger.allocations[reason].bytes += tensor->bytes;
+    tnr_tensor_info info;
+    if (sm_is_pool(domain) && tensor->bytes != 0) {
+        sm_pool_take(domain, tensor->bytes, false);
+        tensor->capacity = sm_class(tensor->bytes);
+    } else if (tnr_tensor_describe(it, &info) == TNR_OK) {
+        tensor->capacity = info.capacity_bytes;
+    }
+}
+
+void sm_end_epoch(sm_tensor *tensor) { tensor->epoch = ++sm.epochs; }
+
+void sm_gone(sm_tensor *tensor)
+{
+    sm_domain *counted = tensor->counted;
+    tensor->state = SM_NONE;
+    sm_end_epoch(tensor);
+    counted->ledger.releases++;
+    if (tensor->domain == NULL) {
+        sm_check(tensor->adopted.data == NULL || tensor->adopted.released == 1, "an adopted buffer is given back once");
+        free(tensor->adopted.data);
+        tensor->adopted.data = NULL;
+    } else if (sm_is_pool(tensor->domain) && tensor->bytes != 0) {
+        sm_pool_give(tensor->domain, tensor->capacity, false);
+    }
+    sm_unlive(counted);
+}
+
+void sm_check_tensor(sm_tensor *tensor)
+{
+    if (tensor->state != SM_TENSOR || tensor->split != 0 || tensor->writer) {
+        return; /* bytes of a writer's mapping may be elsewhere for now */
+    }
+    const void *data = NULL;
+    const bool direct = sm_reaches_directly(tensor->domain);
+    sm_expect(tnr_tensor_host_data(tensor->it, &data), direct ? TNR_OK : TNR_ERR_RESIDENCY, "tensor_host_data");
+    tnr_read_map map;
+    memset(&map, 0, sizeof(map));
+    if (!direct) {
+        tnr_view view;
+        sm_expect(tnr_tensor_view(tensor->it, &view), TNR_OK, "tensor_view");
+        sm_expect(tnr_map_read(&view, &map), TNR_OK, "map_read");
+        data = map.data;
+    }
+    sm_check(tensor->bytes == 0 ? data == NULL : memcmp(data, tensor->data, (size_t)tensor->bytes) == 0,
+             "a tensor holds what was written");
+    sm_expect(tnr_unmap_read(&map), TNR_OK, "unmap_read");
+}
+
+static void bury(tnr_tensor *it) { sm.dead_tensor[sm_below(SM_DEAD)] = it; }
+
+/* ---- Making --------------------------------------------------------------------------------------------------------------- */
+
+static sm_tensor *draw_new(tnr_dtype *dtype, int *rank, int64_t *shape, int64_t *count, sm_domain **domain)
+{
+    sm_tensor *tensor = sm_free_tensor();
+    if (tensor != NULL) {
+        sm_draw_shape(dtype, rank, shape, count);
+        *domain = sm_any_domain();
+    }
+    return tensor;
+}
+
+void sm_op_zeros(void)
+{
+    tnr_dtype dtype;
+    int rank;
+    int64_t shape[SM_MAX_RANK];
+    int64_t count;
+    sm_domain *domain;
+    sm_tensor *tensor = draw_new(&dtype, &rank, shape, &count, &domain);
+    if (tensor == NULL) {
+        return;
+    }
+    tnr_tensor *made = NULL;
+    const tnr_status status = tnr_tensor_zeros(domain->it, dtype, rank, shape, &made);
+    if (sm_was_full(domain, status, (uint64_t)count * tnr_dtype_size(dtype))) {
+        sm_check(made == NULL, "a refused call writes no result");
+        return;
+    }
+    sm_expect(status, TNR_OK, "tensor_zeros");
+    sm_born(tensor, made, domain, TNR_ALLOCATION_CREATE, dtype, rank, shape);
+    memset(tensor->data, 0, (size_t)tensor->bytes);
+    sm_check_tensor(tensor);
+}
+
+void sm_op_row_major(void)
+{
+    tnr_dtype dtype;
+    int rank;
+    int64_t shape[SM_MAX_RANK];
+    int64_t count;
+    sm_domain *domain;
+    sm_tensor *tensor = draw_new(&dtype, &rank, shape, &count, &domain);
+    if (tensor == NULL) {
+        return;
+    }
+    const size_t size = tnr_dtype_size(dtype);
+    const size_t bytes = (size_t)count * size;
+    static unsigned char rows[SM_MAX_BYTES + 1];
+    sm_random_bytes(rows, bytes);
+    tnr_tensor *made = NULL;
+    if (sm_chance(3)) {
+        sm_expect(tnr_tensor_from_row_major(domain->it, dtype, rank, shape, rows, bytes + 1, &made), TNR_ERR_SHAPE,
+                  "tensor_from_row_major");
+        return;
+    }
+    const tnr_status status = tnr_tensor_from_row_major(domain->it, dtype, rank, shape, rows, bytes, &made);
+    if (sm_was_full(domain, status, bytes)) {
+        return;
+    }
+    sm_expect(status, TNR_OK, "tensor_from_row_major");
+    sm_born(tensor, made, domain, TNR_ALLOCATION_CREATE, dtype, rank, shape);
+    domain->ledger.copies[TNR_COPY_FROM_ROW_MAJOR].count++;
+    domain->ledger.copies[TNR_COPY_FROM_ROW_MAJOR].bytes += bytes;
+    /* Walk the rows' order, last index fastest, and put each element where the column order wants it. */
+    int64_t index[SM_MAX_RANK] = {0};
+    int64_t strides[SM_MAX_RANK];
+    sm_compact(rank, shape, strides);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t at = 0;
+        for (int i = 0; i < rank; i++) {
+            at += index[i] * strides[i];
+        }
+        memcpy(tensor->data + (size_t)at * size, rows + (size_t)k * size, size);
+        for (int i = rank - 1; i >= 0 && ++index[i] == shape[i]; i--) {
+            index[i] = 0;
+        }
+    }
+    sm_check_tensor(tensor);
+}
+
+/* Elements of a view, in order, become a new compact tensor's bytes. */
+static void gather_bytes(const sm_view *view, unsigned char *data)
+{
+    const size_t size = tnr_dtype_size(view->layout.dtype);
+    for (int64_t k = 0; k < view->layout.count; k++) {
+        memcpy(data + (size_t)k * size, view->owner->data + view->layout.at[k], size);
+    }
+}
+
+static void book_copy(sm_domain *domain, tnr_copy_reason reason, uint64_t bytes)
+{
+    domain->ledger.copies[reason].count++;
+    domain->ledger.copies[reason].bytes += bytes;
+}
+
+void sm_check_copy(tnr_status status, tnr_status wanted, const sm_view *view, sm_domain *domain, tnr_copy_reason reason,
+                   tnr_tensor *copy)
+{
+    static sm_tensor made;
+    static unsigned char expected[SM_MAX_VIEW * 16];
+    const uint64_t bytes = (uint64_t)view->layout.count * tnr_dtype_size(view->layout.dtype);
+    if (sm_was_full(domain, status, bytes)) {
+        return;
+    }
+    if (status != wanted || wanted != TNR_OK) {
+        sm_expect(status, wanted, "a named copy");
+        sm_check(copy == NULL, "a refused copy writes no result");
+        /* What was taken for it went back: a pool has the buffer now. */
+        if (sm_is_pool(domain) && bytes != 0) {
+            sm_pool_bounce(domain, bytes);
+        }
+        return;
+    }
+    sm_expect(status, TNR_OK, "a named copy");
+    sm_born(&made, copy, domain, TNR_ALLOCATION_COPY, view->layout.dtype, view->layout.rank, view->layout.shape);
+    book_copy(domain, reason, bytes);
+    gather_bytes(view, expected);
+    tnr_view all;
+    tnr_read_map map;
+    sm_expect(tnr_tensor_view(copy, &all), TNR_OK, "tensor_view");
+    sm_check(tnr_view_is_compact(&all), "a copy is compact");
+    sm_expect(tnr_map_read(&all, &map), TNR_OK, "map_read");
+    sm_check(bytes == 0 || memcmp(map.data, expected, (size_t)bytes) == 0, "a copy has the view's elements in order");
+    sm_expect(tnr_unmap_read(&map), TNR_OK, "unmap_read");
+    sm_expect(tnr_tensor_release(&copy), TNR_OK, "tensor_release");
+    sm_gone(&made);
+}
+
+void sm_op_duplicate(void)
+{
+    sm_tensor *tensor = sm_free_tensor();
+    const sm_view *view = sm_any_view(false);
+    if (tensor == NULL || view == NULL || view->layout.count > SM_MAX_COUNT || tensor == view->owner) {
+        return;
+    }
+    sm_domain *domain = sm_any_domain();
+    tnr_tensor *made = NULL;
+    const tnr_status wanted = sm_lease(view, false, false, NULL, NULL);
+    const tnr_status status = tnr_tensor_duplicate(&view->it.view, domain->it, &made);
+    if (status != TNR_OK || wanted != TNR_OK) {
+        sm_check_copy(status, wanted, view, domain, TNR_COPY_DUPLICATE, made);
+        return;
+    }
+    gather_bytes(view, tensor->data);
+    sm_born(tensor, made, domain, TNR_ALLOCATION_COPY, view->layout.dtype, view->layout.rank, view->layout.shape);
+    book_copy(domain, TNR_COPY_DUPLICATE, tensor->bytes);
+    sm_check_tensor(tensor);
+}
+
+static void give_back(void *context, void *data, uint64_t bytes)
+{
+    sm_adopted *adopted = &((sm_tensor *)context)->adopted;
+    sm_check(data == adopted->data && bytes == adopted->bytes, "an adopted buffer comes back as it went in");
+    adopted->released++;
+}
+
+void sm_op_adopt(void)
+{
+    tnr_dtype dtype;
+    int rank;
+    int64_t shape[SM_MAX_RANK];
+    int64_t count;
+    sm_domain *domain;
+    sm_tensor *tensor = draw_new(&dtype, &rank, shape, &count, &domain);
+    if (tensor == NULL) {
+        return;
+    }
+    const uint64_t bytes = (uint64_t)count * tnr_dtype_size(dtype);
+    unsigned char *data = malloc((size_t)bytes + 1);
+    tnr_tensor *made = NULL;
+    if (tnr_dtype_alignment(dtype) > 1 && bytes != 0 && sm_chance(5)) {
+        sm_expect(tnr_tensor_adopt(domain->it, dtype, rank, shape, data + 1, bytes, give_back, tensor, &made), TNR_ERR_ARGUMENT,
+                  "tensor_adopt");
+        free(data);
+        return;
+    }
+    const tnr_status status = tnr_tensor_adopt(domain->it, dtype, rank, shape, data, bytes, give_back, tensor, &made);
+    if (sm_was_full(domain->home, status, 0)) {
+        free(data);
+        return;
+    }
+    sm_expect(status, TNR_OK, "tensor_adopt");
+    memset(tensor, 0, offsetof(sm_tensor, data));
+    set_shape(tensor, dtype, rank, shape);
+    sm_random_bytes(tensor->data, (size_t)bytes);
+    memcpy(data, tensor->data, (size_t)bytes);
+    tensor->state = SM_TENSOR;
+    tensor->it = made;
+    tensor->counted = domain->home;
+    tensor->counted->live++;
+    tensor->epoch = ++sm.epochs;
+    tensor->capacity = bytes;
+    tensor->adopted = (sm_adopted){data, bytes, 0};
+    sm_check_tensor(tensor);
+}
+
+/* ---- Drafts --------------------------------------------------------------------------------------------------------------- */
+
+void sm_op_draft(void)
+{
+    tnr_dtype dtype;
+    int rank;
+    int64_t shape[SM_MAX_RANK];
+    int64_t count;
+    sm_domain *domain;
+    sm_tensor *tensor = draw_new(&dtype, &rank, shape, &count, &domain);
+    if (tensor == NULL) {
+        return;
+    }
+    tnr_draft *draft = NULL;
+    const tnr_status status = tnr_draft_begin(domain->it, dtype, rank, shape, &draft);
+    if (sm_was_full(domain, status, (uint64_t)count * tnr_dtype_size(dtype))) {
+        return;
+    }
+    sm_expect(status, TNR_OK, "draft_begin");
+    sm_born(tensor, NULL, domain, TNR_ALLOCATION_CREATE, dtype, rank, shape);
+    tensor->state = SM_DRAFT;
+    tensor->draft = draft;
+    sm_random_bytes(tensor->data, (size_t)tensor->bytes);
+    sm_view *view = sm_view_whole(tensor, true);
+    sm_expect(tnr_draft_view(draft, &view->it), TNR_OK, "draft_view");
+    tnr_write_map map;
+    sm_expect(tnr_map_write(&view->it, &map), TNR_OK, "map_write of a draft");
+    if (tensor->bytes != 0) {
+        memcpy(map.data, tensor->data, (size_t)tensor->bytes);
+    }
+    tnr_draft *held = draft;
+    tnr_tensor *made = NULL;
+    sm_expect(tnr_draft_commit(&held, &made), TNR_ERR_BUSY, "draft_commit of a mapped draft");
+    sm_expect(tnr_draft_abandon(&held), TNR_ERR_BUSY, "draft_abandon of a mapped draft");
+    sm_check(held == draft, "a refused call leaves the draft the caller's");
+    sm_expect(tnr_unmap_write(&map), TNR_OK, "unmap_write");
+}
+
+void sm_op_draft_end(void)
+{
+    sm_tensor *tensor = sm_any_tensor(SM_DRAFT);
+    if (tensor == NULL) {
+        return;
+    }
+    tnr_draft *draft = tensor->draft;
+    const tnr_status wanted = sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
+    if (sm_chance(30)) {
+        sm_expect(tnr_draft_abandon(&draft), wanted, "draft_abandon");
+        if (wanted == TNR_OK) {
+            sm.dead_draft[sm_below(SM_DEAD)] = tensor->draft;
+            sm_check(draft == NULL, "an abandoned draft is nulled");
+            sm_gone(tensor);
+        }
+        return;
+    }
+    tnr_tensor *made = NULL;
+    sm_expect(tnr_draft_commit(&draft, &made), wanted, "draft_commit");
+    if (wanted == TNR_OK) {
+        sm_check(draft == NULL && made != NULL, "a committed draft is nulled");
+        tensor->state = SM_TENSOR;
+        tensor->it = made;
+        tnr_tensor_info info;
+        sm_expect(tnr_tensor_describe(made, &info), TNR_OK, "tensor_describe");
+        tensor->capacity = info.capacity_bytes;
+        sm_end_epoch(tensor);
+        sm_check_tensor(tensor);
+    }
+}
+
+/* ---- Letting go ----------------------------------------------------------------------------------------------------------- */
+
+void sm_release(sm_tensor *tensor)
+{
+    switch (tensor->state) {
+    case SM_TENSOR: {
+        tnr_tensor *it = tensor->it;
+        const tnr_status wanted = sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
+        sm_expect(tnr_tensor_release(&it), wanted, "tensor_release");
+        sm_check((it == NULL) == (wanted == TNR_OK), "release nulls the pointer exactly when it releases");
+        if (wanted == TNR_OK) {
+            bury(tensor->it);
+            sm_gone(tensor);
+        }
+        break;
+    }
+    case SM_DRAFT: {
+        sm_expect(tnr_draft_abandon(&tensor->draft), TNR_OK, "draft_abandon");
+        sm_gone(tensor);
+        break;
+    }
+    case SM_EXPORTED: {
+        const bool adopted = tensor->domain == NULL;
+        tnr_exported copy = tensor->exported;
+        sm_expect(tnr_exported_free(&tensor->exported), TNR_OK, "exported_free");
+        sm_check(tensor->exported.data == NULL && tensor->exported.domain == NULL, "a freed export is zeroed");
+        if (!adopted) {
+            sm_expect(tnr_exported_free(&copy), TNR_ERR_STALE, "exported_free of a copy");
+            sm_unlive(tensor->domain);
+            tensor->domain->raw_blocks--;
+        } else {
+            sm_check(tensor->adopted.data == NULL || tensor->adopted.released == 1, "an adopted buffer is given back once");
+            free(tensor->adopted.data);
+            tensor->adopted.data = NULL;
+        }
+        tensor->state = SM_NONE;
+        break;
+    }
+    case SM_GROUPED:
+    case SM_NONE: break;
+    }
+}
+
+void sm_op_release(void)
+{
+    sm_tensor *tensor = sm_any_tensor(SM_TENSOR);
+    if (tensor != NULL) {
+        sm_check_tensor(tensor);
+        sm_release(tensor);
+    }
+}
+
+void sm_op_export(void)
+{
+    sm_tensor *tensor = sm_any_tensor(SM_TENSOR);
+    if (tensor == NULL) {
+        return;
+    }
+    const bool direct = sm_reaches_directly(tensor->domain);
+    const void *data = NULL;
+    tnr_tensor *it = tensor->it;
+    const tnr_status wanted = !direct ? TNR_ERR_RESIDENCY : sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
+    if (direct) {
+        sm_expect(tnr_tensor_host_data(it, &data), TNR_OK, "tensor_host_data");
+    }
+    tnr_exported exported;
+    memset(&exported, 0, sizeof(exported));
+    const tnr_status status = tnr_tensor_export(&it, &exported);
+    sm_expect(status, wanted, "tensor_export");
+    sm_check((it == NULL) == (wanted == TNR_OK), "export nulls the pointer exactly when it exports");
+    if (wanted != TNR_OK) {
+        return;
+    }
+    bury(tensor->it);
+    if (tensor->domain == NULL) {
+        data = tensor->adopted.data; /* also when it is empty */
+    }
+    sm_check(exported.data == data && exported.bytes == tensor->bytes && exported.dtype == tensor->dtype &&
+                 exported.rank == tensor->rank &&
+                 memcmp(exported.shape, tensor->shape, (size_t)tensor->rank * sizeof(int64_t)) == 0,
+             "an export is the very buffer with its shape");
+    sm_check(tensor->bytes == 0 || memcmp(data, tensor->data, (size_t)tensor->bytes) == 0, "exporting changes no byte");
+    sm_end_epoch(tensor);
+    tensor->state = SM_EXPORTED;
+    tensor->exported = exported;
+    sm_domain *holder = tensor->domain;
+    if (holder != NULL && tensor->bytes == 0) {
+        holder = NULL; /* no block, so nobody's */
+    } else if (holder != NULL && sm_is_pool(holder)) {
+        sm_pool_lose(holder, tensor->capacity);
+        holder = holder->parent;
+    }
+    sm_check(exported.domain == (holder != NULL ? holder->it : NULL), "an export says whose block it is");
+    if (holder != NULL) {
+        holder->live++;
+        holder->raw_blocks++;
+    }
+    sm_unlive(tensor->counted);
+    tensor->domain = holder;
+    tensor->counted = NULL;
+}
+
+void sm_op_exported(void)
+{
+    sm_tensor *tensor = sm_any_tensor(SM_EXPORTED);
+    if (tensor == NULL) {
+        return;
+    }
+    if (sm_chance(40)) {
+        sm_release(tensor);
+        return;
+    }
+    if (sm_chance(25)) {
+        const bool heap = tensor->domain != NULL && tensor->domain->role == SM_HEAP;
+        void *data = NULL;
+        void *const address = tensor->exported.data;
+        sm_expect(tnr_exported_forget(&tensor->exported, &data), heap ? TNR_OK : TNR_ERR_FOREIGN, "exported_forget");
+        if (heap) {
+            sm_check(data == address && memcmp(data, tensor->data, (size_t)tensor->bytes) == 0, "a forgotten buffer stays");
+            free(data);
+            tensor->state = SM_NONE;
+            tensor->domain->raw_blocks--;
+            sm_unlive(tensor->domain);
+        }
+        return;
+    }
+    sm_domain *home = sm_any_domain();
+    tnr_exported copy = tensor->exported;
+    tnr_tensor *made = NULL;
+    const tnr_status status = tnr_tensor_import(home->it, &tensor->exported, &made);
+    if (sm_was_full(tensor->domain != NULL ? tensor->domain : home->home, status, 0)) {
+        sm_check(tensor->exported.data == copy.data, "a refused import leaves the export the caller's");
+        return;
+    }
+    sm_expect(status, TNR_OK, "tensor_import");
+    sm_check(tensor->exported.data == NULL && tensor->exported.domain == NULL, "an imported export is zeroed");
+    if (copy.domain != NULL) {
+        tnr_tensor *again = NULL;
+        const tnr_status second = tnr_tensor_import(home->it, &copy, &again);
+        if (second != TNR_ERR_MEMORY) {
+            /* An arena knows that the block is out, but not to the program. */
+            sm_expect(second == TNR_ERR_FOREIGN ? TNR_ERR_STALE : second, TNR_ERR_STALE, "a second tensor_import");
+        }
+        sm_check(copy.domain == tensor->domain->it, "a refused import leaves the export as it was");
+        const tnr_status freed = tnr_exported_free(&copy);
+        sm_expect(freed == TNR_ERR_FOREIGN ? TNR_ERR_STALE : freed, TNR_ERR_STALE, "exported_free after tensor_import");
+        tensor->domain->raw_blocks--;
+    }
+    tensor->state = SM_TENSOR;
+    tensor->it = made;
+    sm_end_epoch(tensor);
+    tensor->counted = tensor->domain != NULL ? tensor->domain : home->home;
+    if (tensor->domain == NULL) {
+        tensor->counted->live++;
+    }
+    tnr_tensor_info info;
+    sm_expect(tnr_tensor_describe(made, &info), TNR_OK, "tensor_describe");
+    tensor->capacity = info.capacity_bytes;
+    sm_check_tensor(tensor);
+}
+
+void sm_op_reclaim(void)
+{
+    sm_tensor *tensor = sm_any_tensor(SM_TENSOR);
+    sm_domain *pool = sm_any_domain();
+    if (tensor == NULL) {
+        return;
+    }
+    tnr_tensor *it = tensor->it;
+    sm_domain *domain = tensor->domain;
+    if (!sm_is_pool(pool)) {
+        sm_expect(tnr_tensor_reclaim(pool->it, &it), TNR_ERR_ARGUMENT, "tensor_reclaim");
+        return;
+    }
+    const bool ours = domain != NULL && (domain == pool || domain == pool->parent);
+    const tnr_status wanted = !ours ? TNR_ERR_FOREIGN : sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
+    sm_expect(tnr_tensor_reclaim(pool->it, &it), wanted, "tensor_reclaim");
+    sm_check((it == NULL) == (wanted == TNR_OK), "reclaim nulls the pointer exactly when it reclaims");
+    if (wanted == TNR_OK) {
+        bury(tensor->it);
+        if (domain != pool && tensor->bytes != 0) {
+            sm_pool_accept(pool, tensor->capacity);
+        }
+        sm_gone(tensor);
+    }
+}
+
+/* ---- Asking, and asking the dead ------------------------------------------------------------------------------------------ */
+
+void sm_op_describe(void)
+{
+    sm_tensor *tensor = sm_any_tensor(sm_chance(80) ? SM_TENSOR : SM_GROUPED);
+    if (tensor == NULL) {
+        return;
+    }
+    tnr_tensor_info info;
+    const bool own = tensor->state == SM_TENSOR;
+    sm_expect(tnr_tensor_describe(tensor->it, &info), own ? TNR_OK : TNR_ERR_STALE, "tensor_describe");
+    if (!own) {
+        tnr_tensor *it = tensor->it;
+        sm_expect(tnr_tensor_release(&it), TNR_ERR_STALE, "tensor_release of a grouped tensor");
+        return;
+    }
+    const bool direct = sm_reaches_directly(tensor->domain);
+    sm_check(info.dtype == tensor->dtype && info.rank == tensor->rank && info.count == tensor->count &&
+                 info.bytes == tensor->bytes &&
+                 memcmp(info.shape, tensor->shape, (size_t)tensor->rank * sizeof(int64_t)) == 0,
+             "a tensor describes itself as the model does");
+    sm_check(info.capacity_bytes == tensor->capacity && info.capacity_bytes >= info.bytes, "a block holds its tensor");
+    sm_check(info.access == (direct ? TNR_ACCESS_DIRECT : TNR_ACCESS_MAPPED) &&
+                 info.placement.kind == (direct ? TNR_MEMORY_HOST : TNR_MEMORY_MANAGED),
+             "a tensor has its domain's placement");
+    if (tensor->domain != NULL) {
+        sm_check(tnr_domain_id_equal(info.domain, tensor->domain->id) && info.allocation != 0,
+                 "a tensor names its domain and allocation");
+    }
+    sm_check_tensor(tensor);
+}
+
+void sm_op_release_twice(void)
+{
+    tnr_tensor *it = sm.dead_tensor[sm_below(SM_DEAD)];
+    tnr_draft *draft = sm.dead_draft[sm_below(SM_DEAD)];
+    for (int i = 0; i < SM_TENSORS; i++) {
+        if (sm.tensors[i].state == SM_TENSOR && sm.tensors[i].it == it) {
+            it = NULL; /* the slot is another tensor's now: a copied pointer cannot tell */
+        }
+        if (sm.tensors[i].state == SM_DRAFT && sm.tensors[i].draft == draft) {
+            draft = NULL;
+        }
+    }
+    if (it != NULL) {
+        tnr_view view;
+        tnr_exported exported;
+        sm_expect(tnr_tensor_release(&it), TNR_ERR_STALE, "a second tensor_release");
+        sm_expect(tnr_tensor_export(&it, &exported), TNR_ERR_STALE, "tensor_export of a released tensor");
+        sm_expect(tnr_tensor_view(it, &view), TNR_ERR_STALE, "tensor_view of a released tensor");
+    }
+    if (draft != NULL) {
+        tnr_view_mut view;
+        tnr_tensor *made = NULL;
+        sm_expect(tnr_draft_view(draft, &view), TNR_ERR_STALE, "draft_view of an abandoned draft");
+        sm_expect(tnr_draft_commit(&draft, &made), TNR_ERR_STALE, "draft_commit of an abandoned draft");
+        sm_expect(tnr_draft_abandon(&draft), TNR_ERR_STALE, "a second draft_abandon");
+    }
+}

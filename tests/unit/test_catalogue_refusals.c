@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every operation of the catalogue refuses, and that it then has done nothing: dtypes that it does not have, operands that
+ * do not fit, overlap, leases in the way, owners that are gone, NULL, and a second thread in the engine.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalogue/catalogue.h"
+
+typedef struct scene {
+    catalogue_call call;
+    catalogue_operand inputs[CATALOGUE_INPUTS];
+    catalogue_operand output;
+    tnr_view views[CATALOGUE_INPUTS];
+    tnr_view_mut out;
+} scene;
+
+static tnr_domain *heap;
+static tnr_engine *engine;
+static catalogue_random random_numbers;
+
+static int set_up(void **state)
+{
+    (void)state;
+    random_numbers = catalogue_seed(99U);
+    catalogue_ok(tnr_heap_create(&heap), "heap");
+    catalogue_ok(tnr_engine_create(heap, NULL, &engine), "engine");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    catalogue_ok(tnr_engine_destroy(&engine), "engine destroy");
+    catalogue_ok(tnr_domain_close(&heap), "heap");
+    return 0;
+}
+
+static void open_scene(scene *s, const catalogue_op *op, tnr_dtype dtype)
+{
+    s->call = catalogue_plain_call(op, dtype);
+    for (int i = 0; i < op->arity; ++i) {
+        catalogue_operand_make(&random_numbers, heap, dtype, s->call.input_rank[i], s->call.input_shape[i],
+                               CATALOGUE_ANY_OUTPUT, false, CATALOGUE_VALUES, &s->inputs[i]);
+        s->views[i] = s->inputs[i].view.view;
+    }
+    catalogue_operand_make(&random_numbers, heap, dtype, s->call.rank, s->call.shape, CATALOGUE_ANY_OUTPUT, true,
+                           CATALOGUE_VALUES, &s->output);
+    s->out = s->output.view;
+}
+
+static void close_scene(scene *s)
+{
+    for (int i = 0; i < s->call.op->arity; ++i) {
+        if (s->inputs[i].tensor != NULL) {
+            catalogue_operand_unchanged(&s->inputs[i]);
+        }
+        catalogue_operand_free(&s->inputs[i]);
+    }
+    catalogue_operand_unchanged(&s->output);
+    catalogue_operand_free(&s->output);
+}
+
+static void refused_into(scene *s, tnr_status expected)
+{
+    if (s->call.op->into != NULL) {
+        assert_int_equal(s->call.op->into(engine, &s->call, s->views, &s->out), expected);
+        assert_non_null(strstr(tnr_last_error(), s->call.op->name)); /* the text says which operation */
+    }
+}
+
+static void refused_make(scene *s, tnr_status expected)
+{
+    if (s->call.op->make != NULL) {
+        tnr_tensor *made = NULL;
+        tnr_domain_statistics before;
+        tnr_domain_statistics after;
+        catalogue_ok(tnr_domain_statistics_get(tnr_engine_pool(engine), &before), "statistics");
+        assert_int_equal(s->call.op->make(engine, &s->call, s->views, &made), expected);
+        assert_non_null(strstr(tnr_last_error(), s->call.op->name));
+        catalogue_ok(tnr_domain_statistics_get(tnr_engine_pool(engine), &after), "statistics");
+        assert_true(before.blocks == after.blocks);
+        assert_null(made);
+    }
+}
+
+static void refused(scene *s, tnr_status expected)
+{
+    refused_into(s, expected);
+    refused_make(s, expected);
+}
+
+#define EACH_ROW(op) for (const catalogue_op *op = catalogue_ops; op < catalogue_ops + catalogue_op_count; ++op)
+
+static void test_dtypes_that_an_operation_does_not_have(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
+            scene s;
+            open_scene(&s, op, (tnr_dtype)dtype);
+            if ((op->dtypes & CATALOGUE_BIT(dtype)) == 0) {
+                refused(&s, TNR_ERR_UNSUPPORTED);
+            }
+            close_scene(&s);
+        }
+    }
+}
+
+static void test_dtypes_that_differ(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        scene s;
+        scene other;
+        open_scene(&s, op, TNR_F64);
+        open_scene(&other, op, TNR_F32);
+        s.out = other.output.view;
+        refused_into(&s, TNR_ERR_DTYPE);
+        s.out = s.output.view;
+        for (int i = 0; i < op->arity && op->arity > 1; ++i) {
+            s.views[i] = other.views[i];
+            refused(&s, TNR_ERR_DTYPE);
+            s.views[i] = s.inputs[i].view.view;
+        }
+        close_scene(&s);
+        close_scene(&other);
+    }
+}
+
+static void test_descriptors_that_no_call_made(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        scene s;
+        open_scene(&s, op, TNR_F64);
+        for (int i = 0; i < op->arity; ++i) {
+            s.views[i].rank = TNR_MAX_RANK + 1;
+            refused(&s, TNR_ERR_ARGUMENT);
+            s.views[i].rank = -1;
+            refused(&s, TNR_ERR_ARGUMENT);
+            s.views[i] = s.inputs[i].view.view;
+            s.views[i].dtype = TNR_DTYPE_END;
+            refused(&s, TNR_ERR_ARGUMENT);
+            s.views[i].dtype = TNR_DTYPE_NONE;
+            refused(&s, TNR_ERR_ARGUMENT);
+            s.views[i] = s.inputs[i].view.view;
+            s.views[i].offset += 1 << 20;
+            refused(&s, TNR_ERR_BOUNDS);
+            s.views[i] = s.inputs[i].view.view;
+            s.views[i].root = NULL;
+            refused(&s, TNR_ERR_ARGUMENT);
+            s.views[i] = s.inputs[i].view.view;
+        }
+        s.out.view.rank = 1000;
+        refused_into(&s, TNR_ERR_ARGUMENT);
+        s.out = s.output.view;
+        s.out.view.offset = -1;
+        refused_into(&s, TNR_ERR_BOUNDS);
+        close_scene(&s);
+    }
+}
+
+static void test_shapes_that_do_not_fit(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        scene s;
+        open_scene(&s, op, TNR_F64);
+        const tnr_view whole = s.out.view;
+        const tnr_slice shorter = {0, -1, 1};
+        for (int axis = 0; axis < whole.rank; ++axis) {
+            catalogue_ok(tnr_view_mut_slice_axis(&s.output.view, axis, shorter, &s.out), "slice");
+            refused_into(&s, TNR_ERR_SHAPE);
+        }
+        catalogue_ok(tnr_view_mut_select(&s.output.view, 0, 0, &s.out), "select");
+        refused_into(&s, TNR_ERR_SHAPE);
+        s.out = s.output.view;
+        if (op->arity == 2) {
+            catalogue_ok(tnr_view_slice_axis(&s.views[1], 0, shorter, &s.views[1]), "slice");
+            refused(&s, TNR_ERR_SHAPE);
+        }
+        close_scene(&s);
+    }
+}
+
+static void test_null_arguments(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        scene s;
+        open_scene(&s, op, TNR_F64);
+        if (op->into != NULL) {
+            assert_int_equal(op->into(NULL, &s.call, s.views, &s.out), TNR_ERR_ARGUMENT);
+            assert_int_equal(op->into(engine, &s.call, s.views, NULL), TNR_ERR_ARGUMENT);
+        }
+        if (op->make != NULL) {
+            tnr_tensor *made = NULL;
+            assert_int_equal(op->make(NULL, &s.call, s.views, &made), TNR_ERR_ARGUMENT);
+            assert_int_equal(op->make(engine, &s.call, s.views, NULL), TNR_ERR_ARGUMENT);
+            assert_null(made);
+        }
+        close_scene(&s);
+    }
+}
+
+/* Output one element behind an input, in the same owner; and, where in place is not allowed, the input itself. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        for (int place = 0; place < op->arity; ++place) {
+            scene s;
+            open_scene(&s, op, TNR_F64);
+            int64_t room = 1;
+            int64_t strides[TNR_MAX_RANK];
+            int64_t input_strides[TNR_MAX_RANK];
+            for (int i = 0; i < s.call.rank; ++i) {
+                strides[i] = room;
+                room *= s.call.shape[i];
+            }
+            int64_t input_room = 1;
+            for (int i = 0; i < s.call.input_rank[place]; ++i) {
+                input_strides[i] = input_room;
+                input_room *= s.call.input_shape[place][i];
+            }
+            room = (room > input_room ? room : input_room) + 1;
+            tnr_tensor *shared = NULL;
+            catalogue_ok(tnr_tensor_zeros(heap, TNR_F64, 1, &room, &shared), "shared owner");
+            catalogue_ok(tnr_tensor_region(shared, s.call.input_rank[place], s.call.input_shape[place], input_strides, 0,
+                                           &s.views[place]),
+                         "input");
+            catalogue_ok(tnr_tensor_region_mut(shared, s.call.rank, s.call.shape, strides, 1, &s.out), "output");
+            refused_into(&s, TNR_ERR_OVERLAP);
+            if (!op->in_place) {
+                catalogue_ok(tnr_tensor_region_mut(shared, s.call.rank, s.call.shape, strides, 0, &s.out), "output");
+                refused_into(&s, TNR_ERR_OVERLAP);
+            }
+            const void *data;
+            catalogue_ok(tnr_tensor_host_data(shared, &data), "data");
+            for (int64_t i = 0; i < room; ++i) {
+                assert_true(((const double *)data)[i] == 0.0);
+            }
+            catalogue_ok(tnr_tensor_release(&shared), "release");
+            close_scene(&s);
+        }
+    }
+}
+
+static void test_leases_in_the_way(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        scene s;
+        open_scene(&s, op, TNR_F64);
+        tnr_view_mut owner;
+        tnr_write_map writing;
+        tnr_read_map reading;
+        for (int i = 0; i < op->arity; ++i) {
+            catalogue_ok(tnr_tensor_view_mut(s.inputs[i].tensor, &owner), "owner");
+            catalogue_ok(tnr_map_write(&owner, &writing), "write lease");
+            refused(&s, TNR_ERR_BUSY);
+            catalogue_ok(tnr_unmap_write(&writing), "unmap");
+        }
+        catalogue_ok(tnr_map_read(&s.out.view, &reading), "read lease");
+        refused_into(&s, TNR_ERR_BUSY);
+        catalogue_ok(tnr_unmap_read(&reading), "unmap");
+        close_scene(&s);
+    }
+}
+
+static void test_owners_that_are_gone(void **state)
+{
+    (void)state;
+    EACH_ROW(op)
+    {
+        for (int place = 0; place < op->arity; ++place) {
+            scene s;
+            open_scene(&s, op, TNR_F64);
+            catalogue_ok(tnr_tensor_release(&s.inputs[place].tensor), "release");
+            refused(&s, TNR_ERR_STALE);
+            close_scene(&s);
+        }
+        scene s;
+        open_scene(&s, op, TNR_F64);
+        tnr_tensor *other = NULL;
+        catalogue_ok(tnr_tensor_zeros(heap, TNR_F64, s.call.rank, s.call.shape, &other), "output");
+        catalogue_ok(tnr_tensor_view_mut(other, &s.out), "output");
+        catalogue_ok(tnr_tensor_release(&other), "release");
+        refused_into(&s, TNR_ERR_STALE);
+        close_scene(&s);
+    }
+}
+
+/* Axis lists, for the operations that have them, also for empty tensors. */
+static void test_axis_lists(void **state)
+{
+    (void)state;
+    const int64_t shapes[2][2] = {{2, 3}, {0, 3}};
+    for (int k = 0; k < 2; ++k) {
+        tnr_tensor *tensor = NULL;
+        tnr_tensor *made = NULL;
+        tnr_view view;
+        catalogue_ok(tnr_tensor_zeros(heap, TNR_F64, 2, shapes[k], &tensor), "tensor");
+        catalogue_ok(tnr_tensor_view(tensor, &view), "view");
+        const int repeated[2] = {1, 1};
+        const int outside[2] = {0, 2};
+        const int negative[2] = {0, -1};
+        assert_int_equal(tnr_sum(engine, &view, repeated, 2, &made), TNR_ERR_ARGUMENT);
+        assert_int_equal(tnr_sum(engine, &view, outside, 2, &made), TNR_ERR_BOUNDS);
+        assert_int_equal(tnr_sum(engine, &view, negative, 2, &made), TNR_ERR_BOUNDS);
+        assert_int_equal(tnr_sum(engine, &view, NULL, 1, &made), TNR_ERR_ARGUMENT);
+        assert_int_equal(tnr_sum(engine, &view, repeated, -1, &made), TNR_ERR_ARGUMENT);
+        assert_int_equal(tnr_permute(engine, &view, repeated, &made), TNR_ERR_ARGUMENT);
+        assert_int_equal(tnr_permute(engine, &view, outside, &made), TNR_ERR_BOUNDS);
+        assert_null(made);
+        catalogue_ok(tnr_tensor_release(&tensor), "release");
+    }
+}
+
+/* ---- A second thread ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct intruder {
+    scene *scene;
+    tnr_status into;
+    tnr_status make;
+    tnr_status destroy;
+    bool made_nothing;
+} intruder;
+
+static void *intrude(void *context)
+{
+    intruder *self = context;
+    const catalogue_op *op = self->scene->call.op;
+    tnr_tensor *made = NULL;
+    tnr_engine *same = engine;
+    self->into = op->into == NULL ? TNR_ERR_BUSY
+                                  : op->into(engine, &self->scene->call, self->scene->views, &self->scene->out);
+    self->make = op->make == NULL ? TNR_ERR_BUSY : op->make(engine, &self->scene->call, self->scene->views, &made);
+    self->destroy = tnr_engine_destroy(&same);
+    self->made_nothing = made == NULL && same == engine;
+    return NULL;
+}
+
+static void start_intruder(void *context)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, intrude, context), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* The engine is held open inside a mapping of a program's domain while another thread calls it. */
+static void test_a_second_thread_in_the_engine(void **state)
+{
+    (void)state;
+    catalogue_probe probe = {.access = TNR_ACCESS_MAPPED};
+    tnr_domain *mapped = NULL;
+    catalogue_probe_domain(heap, &probe, &mapped);
+    tnr_tensor *slow = NULL;
+    tnr_tensor *target = NULL;
+    tnr_view slow_view;
+    tnr_view_mut target_view;
+    const int64_t extent = 4;
+    catalogue_ok(tnr_tensor_zeros(mapped, TNR_F64, 1, &extent, &slow), "mapped tensor");
+    catalogue_ok(tnr_tensor_zeros(heap, TNR_F64, 1, &extent, &target), "target");
+    catalogue_ok(tnr_tensor_view(slow, &slow_view), "view");
+    catalogue_ok(tnr_tensor_view_mut(target, &target_view), "view");
+    EACH_ROW(op)
+    {
+        scene s;
+        open_scene(&s, op, TNR_F64);
+        intruder second = {.scene = &s};
+        probe.on_map = start_intruder;
+        probe.context = &second;
+        catalogue_ok(tnr_copy_into(engine, &slow_view, &target_view), "the first thread's call");
+        probe.on_map = NULL;
+        assert_int_equal(second.into, TNR_ERR_BUSY);
+        assert_int_equal(second.make, TNR_ERR_BUSY);
+        assert_int_equal(second.destroy, TNR_ERR_BUSY);
+        assert_true(second.made_nothing);
+        close_scene(&s);
+    }
+    catalogue_ok(tnr_tensor_release(&slow), "release");
+    catalogue_ok(tnr_tensor_release(&target), "release");
+    catalogue_ok(tnr_domain_close(&mapped), "mapped domain");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dtypes_that_an_operation_does_not_have),
+        cmocka_unit_test(test_dtypes_that_differ),
+        cmocka_unit_test(test_descriptors_that_no_call_made),
+        cmocka_unit_test(test_shapes_that_do_not_fit),
+        cmocka_unit_test(test_null_arguments),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_leases_in_the_way),
+        cmocka_unit_test(test_owners_that_are_gone),
+        cmocka_unit_test(test_axis_lists),
+        cmocka_unit_test(test_a_second_thread_in_the_engine),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
