@@ -24,11 +24,12 @@ cmake --fresh --preset release -DTENURE_TESTS=OFF -DTENURE_BENCH=OFF -DTENURE_WE
     { cat build-demo.log; exit 1; }
 sed -n '/^-- tenure [0-9]/,/^  sanitize/p' build-demo.log
 cmake --build build -j "${TENURE_JOBS:-2}" >> build-demo.log 2>&1 || { tail -n 40 build-demo.log; exit 1; }
-mv build-demo.log build/demo.log
+mkdir -p build/demo
+mv build-demo.log build/demo/demo.log
 
 printf '\n---- storage tour\n'
 build/examples/storage_tour
 
 printf '\n---- denoise %s\n' "$volume"
-build/examples/denoise "$volume" build/denoise.png
-printf '\nPicture: %s\n' "$PWD/build/denoise.png"
+build/examples/denoise "$volume" build/demo/denoise.png
+printf '\nPicture: %s\n' "$PWD/build/demo/denoise.png"

@@ -158,7 +158,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_domain_create(tnr_domain *home, const tnr_
  * Close a domain and null *domain. NULL and a pointer to NULL are fine.
  *
  * TNR_ERR_BUSY, with what is in the way, while tensors, blocks, groups, engines or other domains live in it. A pool is
- * the exception: it always closes, and its tensors stay valid (see tnr_pool_create). Views of tensors that are gone must
+ * the exception: only raw blocks keep it from closing, and its tensors stay valid (see tnr_pool_create). Views of tensors that are gone must
  * not be used any more once the tensors' home is closed.
  */
 TNR_API tnr_status tnr_domain_close(tnr_domain **domain);
@@ -251,8 +251,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_need_add(tnr_need *sum, const tnr_need *te
  * Bytes of region and of control memory that an arena of these options needs so that the whole of *need fits at once.
  *
  * With options->control NULL, *control_bytes is 0 and the control memory is counted in *region_bytes. max_blocks 0
- * here means exactly need->blocks and the handles' blocks. Exact for a region that starts on a multiple of 64 (of
- * options->page if larger); add that multiple minus one for a region that may not. A need of more than what fits in 64
+ * here means exactly need->blocks and the handles' blocks. Exact for a region that starts on a multiple of 64; add 63 for
+ * one that may not. With a larger options->page the same holds for that multiple, and the answer is an upper bound: it
+ * grants each block the most that rounding can cost it. Blocks of a region above 256 GiB are rounded to 128 bytes or
+ * more, as if options->page said so. To ask before there is control memory, let options->control be any address. A need of more than what fits in 64
  * bits is TNR_ERR_OVERFLOW. Give the arena the *max_blocks that comes back.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *options,
@@ -264,8 +266,12 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tn
  *
  * Two-level good fit with immediate coalescing (after Masmano, Ripoll, Crespo and Real, "TLSF: a new dynamic memory
  * allocator for real-time systems", ECRTS 2004), bookkeeping kept apart from the blocks: blocks have no headers, an
- * overrun cannot damage it, and free memory is never touched. Fails only when no free block that the search covers is
- * large enough: all those of a higher size class (64 classes per power of two), and the first 8 of the request's own.
+ * overrun cannot damage it, and free memory is never touched (debug builds fill it). Fails only when no free block that
+ * the search covers is large enough: all those of a higher size class (64 classes per power of two), and the first 8 of
+ * the request's own; with an alignment above the page, only when that holds for bytes + alignment - page.
+ * Requests under 1/128 of the region go to low addresses, larger ones to the high end of the tightest block: so small
+ * blocks do not cut up the room for large ones. The program's placement must be memory that the host reaches directly
+ * (TNR_ERR_RESIDENCY).
  *
  * @param region start at any alignment; the head is rounded up and the loss deducted.
  * @param bytes  TNR_ERR_ARGUMENT when not even the bookkeeping fits.

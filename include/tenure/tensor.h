@@ -133,7 +133,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exported_forget(tnr_exported *exported, vo
  * Hand a tensor's buffer to a pool as a retained one, at once, and null *tensor.
  *
  * The tensor's bytes must be the pool's own or its parent's (TNR_ERR_FOREIGN else). Under the pool's cap as any release:
- * a buffer that does not fit is freed.
+ * a buffer that does not fit is freed. A parent's buffer counts as the largest size class that fits into it.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_reclaim(tnr_domain *pool, tnr_tensor **tensor);
 

@@ -26,7 +26,10 @@ extern "C" {
 
 typedef struct tnr_tensor tnr_tensor;
 
-/** A readable view. Fields may be read freely; make one only through the calls below. */
+/**
+ * A readable view. Fields may be read freely; make one only through the calls below. Entries of shape and strides beyond
+ * the rank are unspecified.
+ */
 typedef struct tnr_view {
     tnr_tensor *root;              /**< owner whose bytes are looked at */
     uint32_t generation;           /**< the owner's when the view was made */
@@ -178,7 +181,8 @@ typedef enum tnr_overlap {
 
 /**
  * Relation of two views' memory, also when they have different owners over the same bytes. Order of proof: empty;
- * different memory; byte intervals; the gcd residue rule; else possible. TNR_ERR_STALE when an owner is gone.
+ * different memory; byte intervals; the residue rule of the strides' gcd, also with the largest strides set aside (upper
+ * and lower halves of a matrix); else possible. TNR_ERR_STALE when an owner is gone.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_overlap(const tnr_view *a, const tnr_view *b, tnr_overlap *overlap);
 
@@ -190,8 +194,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_view_overlap(const tnr_view *a, const tnr_
 /**
  * Ask that several writable views may be written at the same time.
  *
- * Every pair is compared: empty; different memory; disjoint byte intervals; the gcd residue rule (two rows of a
- * column-major 2x2 share nothing). When all are proved disjoint, *granted is true and the parts are marked as siblings:
+ * Every pair is compared as tnr_view_overlap compares: two rows of a column-major 2x2 share nothing. When all are proved disjoint, *granted is true and the parts are marked as siblings:
  * each can be leased for writing while the others are, on other threads too. Otherwise *granted is false and nothing
  * changed: "not proved" is an answer, not an error. Views cut from a part later stay that part.
  * Errors: TNR_ERR_ARGUMENT when count > TNR_MAX_PARTS; TNR_ERR_STALE. O(count^2 * rank), no allocation.

@@ -3,19 +3,19 @@
  * A pool: a cache of buffers over another domain.
  *
  * A request is served by the newest retained buffer of its own size class, never by a larger one: that keeps the excess
- * under 25 %. A release puts the buffer on top of its class; when the cap demands room, the least recently released buffer
- * of all goes first. All of it under one short lock that is never held while parent or home work: O(1) for a hit and a
- * release, O(classes in use) for finding a buffer to evict. Room is made before a buffer is counted as retained, so the sum
- * is under the cap at every moment.
+ * under 25 %. A release puts the buffer on top of its class; when the cap demands room, the least recently released
+ * buffer of all goes first. All of it under one short lock that is never held while parent or home work: O(1) for a hit
+ * and a release, O(classes in use) for finding a buffer to evict. Room is made before a buffer is counted as retained,
+ * so the sum is under the cap at every moment.
  *
  * Retained memory is not touched, except for the marks and patterns of debugging builds.
  */
-#include "pool_internal.h"
 #include "poison.inl.h"
+#include "pool_internal.h"
 
 static tnri_pool *pool_of(tnr_domain *domain) { return (tnri_pool *)(void *)domain; }
 
-/* ---- Lists; the lock is held ------------------------------------------------------------------------------------------- */
+/* ---- Lists; the lock is held ------------------------------------------------------------------------------------- */
 
 static void mark_free(const tnri_pool *pool, const tnri_pool_entry *entry)
 {
@@ -161,7 +161,7 @@ static inline void take_back(tnri_pool *pool, const tnri_pool_entry *entry)
     pool->program_blocks -= entry->use == TNRI_FOR_PROGRAM ? 1U : 0U;
 }
 
-/* ---- Giving up retained buffers; the lock is not held ---------------------------------------------------------------------- */
+/* ---- Giving up retained buffers; the lock is not held ------------------------------------------------------------ */
 
 /* Give up retained buffers, oldest first, until at most `keep` bytes stay; says how many bytes went. */
 static uint64_t trim(tnri_pool *pool, uint64_t keep)
@@ -182,7 +182,7 @@ static uint64_t trim(tnri_pool *pool, uint64_t keep)
     }
 }
 
-/* ---- Taking ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Taking ------------------------------------------------------------------------------------------------------ */
 
 /* An entry and a buffer for it from the parent. */
 static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_pool_entry **entry,
@@ -275,7 +275,7 @@ static tnr_status pool_allocate(tnr_domain *domain, uint64_t bytes, uint64_t ali
     return allocate_locked(pool, bytes, alignment, use, block);
 }
 
-/* ---- Giving ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Giving ------------------------------------------------------------------------------------------------------ */
 
 /* The entry of a block that is out exactly as it says, else NULL. The lock is held. */
 static inline tnri_pool_entry *recognise(const tnri_pool *pool, const tnr_block *block)
@@ -289,11 +289,11 @@ static inline tnri_pool_entry *recognise(const tnri_pool *pool, const tnr_block 
 /* Say why a block that is not out is refused. The lock is held and is free afterwards. */
 static TNRI_COLD tnr_status refuse(tnri_pool *pool, const tnr_block *block)
 {
-    /* Whoever knows an entry of ours and a number under its last, or its last while it is not out, had a block of it. */
+    /* Whoever knows an entry and a number under its last, or its last while it is not out, had a block of it. */
     const tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
-    const bool was_ours = entry != NULL && block->allocation != 0 &&
-                          (block->allocation < entry->number ||
-                           (block->allocation == entry->number && entry->state != TNRI_POOL_OUT));
+    const bool was_ours =
+        entry != NULL && block->allocation != 0 &&
+        (block->allocation < entry->number || (block->allocation == entry->number && entry->state != TNRI_POOL_OUT));
     const uint64_t serial = pool->domain.id.serial;
     tnri_lock_give(&pool->lock);
     return was_ours ? tnri_fail(TNR_ERR_STALE, "domain_release: block %llu of pool %llu was released before",
@@ -303,8 +303,8 @@ static TNRI_COLD tnr_status refuse(tnri_pool *pool, const tnr_block *block)
 }
 
 /*
- * The rest of a release that has to ask the parent. The lock is held and is free afterwards; the entry is in state RETURNING,
- * counted as out until it is retained or its buffer is given back.
+ * The rest of a release that has to ask the parent. The lock is held and is free afterwards; the entry is in state
+ * RETURNING, counted as out until it is retained or its buffer is given back.
  */
 static TNRI_COLD tnr_status retain_or_free(tnri_pool *pool, tnri_pool_entry *entry)
 {
@@ -362,7 +362,7 @@ static tnr_status pool_release(tnr_domain *domain, const tnr_block *block, tnri_
     return release_locked(pool, block, use);
 }
 
-/* ---- Between the pool and its parent ----------------------------------------------------------------------------------------- */
+/* ---- Between the pool and its parent ----------------------------------------------------------------------------- */
 
 void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_block *parent_block)
 {
@@ -412,7 +412,7 @@ bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block)
     return true;
 }
 
-/* ---- The class ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The class --------------------------------------------------------------------------------------------------- */
 
 /* Mapped access only: the parent maps its own block. */
 static tnr_status pool_map(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host)
@@ -500,7 +500,7 @@ static const tnri_domain_class pool_class = {
 
 bool tnri_is_pool(const tnr_domain *domain) { return domain->kind == &pool_class; }
 
-/* ---- The public calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- The public calls -------------------------------------------------------------------------------------------- */
 
 static tnr_status resolve_cap(uint64_t asked, uint64_t *max_bytes)
 {

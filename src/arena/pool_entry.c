@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entry table of a pool: chunks of doubling size in the home domain, taken when needed and kept until the pool is gone.
- * An entry never moves, so a tag can be checked for as long as the pool lives.
+ * The entry table of a pool: chunks of doubling size in the home domain, taken when needed and kept until the pool is
+ * gone. An entry never moves, so a tag can be checked for as long as the pool lives.
  */
 #include "pool_internal.h"
 

@@ -4,12 +4,13 @@
  *
  *   pool record: | tnr_domain | hot counters | the retained buffers of each size class | chunks of entries |
  *
- * Each buffer that the pool has from its parent, out or retained, has an entry. Entries live in chunks of growing size in
- * the home domain and stay until the pool is gone. The tag of a block is the address of its entry, believed only when it is
- * one of the table's: a made-up tag leads nowhere. The number of the block, never used twice, makes the check exact.
+ * Each buffer that the pool has from its parent, out or retained, has an entry. Entries live in chunks of growing size
+ * in the home domain and stay until the pool is gone. The tag of a block is the address of its entry, believed only
+ * when it is one of the table's: a made-up tag leads nowhere. The number of the block, never used twice, makes the
+ * check exact.
  *
- * A retained entry is in its class's list, newest first, and carries the number of its retention. The oldest of the pool
- * is the oldest of the classes' last ones: a look at the classes in use finds it, and a hit pays nothing for that.
+ * A retained entry is in its class's list, newest first, and carries the number of its retention. The oldest of the
+ * pool is the oldest of the classes' last ones: a look at the classes in use finds it, and a hit pays nothing for that.
  */
 #ifndef TENURE_ARENA_POOL_INTERNAL_H
 #define TENURE_ARENA_POOL_INTERNAL_H
@@ -70,9 +71,9 @@ typedef struct tnri_pool {
     uint64_t next_number;
     uint64_t end_number;
     uint64_t hits;
-    uint64_t peak_bytes; /* most bytes out */
-    uint64_t kept;       /* buffers ever retained; those retained now: kept - hits - evictions */
-    uint64_t held_bytes; /* retained and out: changes only when the parent is asked */
+    uint64_t peak_bytes;     /* most bytes out */
+    uint64_t kept;           /* buffers ever retained; those retained now: kept - hits - evictions */
+    uint64_t held_bytes;     /* retained and out: changes only when the parent is asked */
     uint64_t retained_bytes; /* never above max_bytes */
 
     alignas(64) uint64_t admit_bytes; /* cap for what comes in; under max_bytes while a lowered cap takes effect */
@@ -91,11 +92,14 @@ typedef struct tnri_pool {
     tnr_block chunk_records[TNRI_POOL_CHUNKS];
 } tnri_pool;
 
-static inline uint64_t tnri_pool_chunk_entries(uint32_t chunk) { return UINT64_C(1) << (chunk + TNRI_POOL_FIRST_SHIFT); }
+static inline uint64_t tnri_pool_chunk_entries(uint32_t chunk)
+{
+    return UINT64_C(1) << (chunk + TNRI_POOL_FIRST_SHIFT);
+}
 
 /*
- * The entry that a tag names, or NULL when it is none of ours. The lock is held. The newest chunk holds more than half of
- * all entries, so it is asked first; and the entry's address comes from the tag itself, with nothing to wait for.
+ * The entry that a tag names, or NULL when it is none of ours. The lock is held. The newest chunk holds more than half
+ * of all entries, so it is asked first; and the entry's address comes from the tag itself, with nothing to wait for.
  */
 static inline tnri_pool_entry *tnri_pool_find(const tnri_pool *pool, uint64_t tag)
 {
@@ -108,12 +112,12 @@ static inline tnri_pool_entry *tnri_pool_find(const tnri_pool *pool, uint64_t ta
     return NULL;
 }
 
-/* ---- pool_entry.c ------------------------------------------------------------------------------------------------------- */
+/* ---- pool_entry.c ------------------------------------------------------------------------------------------------ */
 
 /* Where the tag of the parent's block of an entry is. */
 uint64_t *tnri_pool_parent_tag(const tnri_pool *pool, const tnri_pool_entry *entry);
 
-/* Take an idle entry, growing the table when there is none; the lock is not held. TNR_ERR_MEMORY when the home is full. */
+/* Take an idle entry, growing the table when there is none; the lock is not held. TNR_ERR_MEMORY: the home is full. */
 tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry);
 
 /* Put an entry without a buffer back; the lock is held. */
@@ -122,7 +126,7 @@ void tnri_pool_entry_idle(tnri_pool *pool, tnri_pool_entry *entry);
 /* Give all chunks back to the home; nothing is out or retained. */
 void tnri_pool_entries_close(tnri_pool *pool);
 
-/* ---- pool_environment.c, pool_environment_none.c ------------------------------------------------------------------------ */
+/* ---- pool_environment.c, pool_environment_none.c ----------------------------------------------------------------- */
 
 /*
  * The cap for TNR_POOL_MAX_BYTES_AUTO: TENURE_POOL_MAX_BYTES as the process first saw it, else the default.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Size classes of pools: 64, 80, 96, 112, 128, 160, 192, 224, 256, ... Four per power of two, so a class is less than 25 %
- * larger than any request it serves above 64 bytes, and exact at powers of two.
+ * Size classes of pools: 64, 80, 96, 112, 128, 160, 192, 224, 256, ... Four per power of two, so a class is less than
+ * 25 % larger than any request it serves above 64 bytes, and exact at powers of two.
  *
  * A class is named by the highest bit of the last byte's index and the two bits below it: a few shifts, no table.
  */
@@ -26,7 +26,7 @@ static inline uint64_t tnri_class_bytes(uint32_t size_class)
 /* Smallest class that holds 1 <= bytes <= TNRI_CLASS_LARGEST. */
 static inline uint32_t tnri_class_of(uint64_t bytes)
 {
-    /* The top three bits of the last byte's index, 4 to 7, name the quarter it lies in; the quarter's end is the class. */
+    /* The top three bits of the last byte's index, 4 to 7, name its quarter; the quarter's end is the class. */
     const uint64_t last = tnri_max_u64(bytes - 1U, TNRI_UNIT - 1U);
     const unsigned high = tnri_highest_bit(last);
     const unsigned quarter = (unsigned)(last >> (high - 2U));

@@ -14,7 +14,7 @@
 struct tnri_slab_chunk {
     tnri_slab_chunk *next;
     tnr_block block;
-    bool published; /* one of its slots was a handle that views could know */
+    atomic_bool published; /* one of its slots was a handle that views could know */
 };
 
 _Static_assert(sizeof(tnri_slab_chunk) <= TNRI_UNIT, "the head of a chunk is one unit");
@@ -89,7 +89,7 @@ tnr_status tnri_handle_take(tnr_domain *domain, tnr_allocation_reason reason, ui
 /* Take a chunk out of the slab when none of its slots was ever published and all are free. The lock is held. */
 static tnri_slab_chunk *unlink_unpublished(tnri_slab *slab, tnri_slab_chunk *chunk)
 {
-    if (chunk->published) {
+    if (atomic_load_explicit(&chunk->published, memory_order_relaxed)) {
         return NULL;
     }
     uint32_t free_slots = 0;
@@ -124,8 +124,9 @@ static void release_chunk(tnr_domain *home, tnri_slab_chunk *chunk)
 
 void tnri_handle_publish(tnri_handle *handle, tnri_handle_kind kind)
 {
-    if (TNRI_UNLIKELY(!handle->chunk->published)) {
-        handle->chunk->published = true;
+    /* Read under the lock, which whoever gives the slot back takes after this. */
+    if (TNRI_UNLIKELY(!atomic_load_explicit(&handle->chunk->published, memory_order_relaxed))) {
+        atomic_store_explicit(&handle->chunk->published, true, memory_order_relaxed);
     }
     atomic_store_explicit(&handle->kind, (uint32_t)kind, memory_order_release);
 }

@@ -130,6 +130,7 @@ void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t bloc
     tlsf->origin = origin;
     tlsf->free_units = units;
     tlsf->unit_count = units;
+    tlsf->small = units / TNRI_TLSF_SMALL_SHARE;
     tlsf->rows = rows;
     tlsf->block_limit = block_limit;
     tlsf->generation = generation;
@@ -163,58 +164,55 @@ static inline bool fits(const tnri_tlsf *tlsf, const tnri_tlsf_block *block, uin
     return lead <= block->units && block->units - lead >= units;
 }
 
+static inline bool is_small(const tnri_tlsf *tlsf, uint32_t units) { return units < tlsf->small; }
+
 /*
- * Smallest block that fits among the first TNRI_TLSF_PROBES of the class's list, or 0. One of exactly the right size ends
- * the walk.
+ * Look for a block in `class` and in the classes above it, at no more than TNRI_TLSF_PROBES blocks of each of so many
+ * classes. A large request takes the smallest block that fits, from the first class that has one. A small one takes the
+ * one at the lowest address of the first TNRI_TLSF_PROBES that fit.
  */
-static inline uint32_t best_of_class(const tnri_tlsf *tlsf, uint32_t class, uint32_t units, uint64_t alignment)
+static inline uint32_t search(const tnri_tlsf *tlsf, uint32_t class, uint32_t units, uint64_t alignment)
 {
-    uint32_t best = 0U;
-    uint32_t best_units = UINT32_MAX;
-    uint32_t index = tlsf->heads[class];
-    for (uint32_t probe = 0; index != 0U && probe < TNRI_TLSF_PROBES; probe++) {
-        const tnri_tlsf_block *block = &tlsf->blocks[index];
-        if (block->units < best_units && fits(tlsf, block, units, alignment)) {
-            best = index;
-            best_units = block->units;
-            if (best_units == units) {
-                break;
+    const bool small = is_small(tlsf, units);
+    uint32_t best = 0;
+    uint32_t best_key = UINT32_MAX;
+    uint32_t wanted = small ? TNRI_TLSF_PROBES : 1U;
+    for (uint32_t tries = 0; tries < TNRI_TLSF_PROBES; tries++) {
+        uint32_t index = tlsf->heads[class];
+        for (uint32_t probe = 0; index != 0U && probe < TNRI_TLSF_PROBES; probe++) {
+            const tnri_tlsf_block *block = &tlsf->blocks[index];
+            if (fits(tlsf, block, units, alignment)) {
+                const uint32_t key = small ? block->offset : block->units;
+                if (key < best_key) {
+                    best_key = key;
+                    best = index;
+                }
+                wanted -= wanted != 0U ? 1U : 0U;
             }
+            index = block->u.list.next;
         }
-        index = block->u.list.next;
+        class = wanted != 0U ? next_class(tlsf, class) : 0U;
+        if (class == 0U) {
+            break;
+        }
     }
     return best;
 }
 
 static inline uint32_t find(const tnri_tlsf *tlsf, uint32_t units, uint64_t alignment)
 {
-    uint32_t class = class_of(units);
+    const uint32_t class = class_of(units);
     if (class >= tlsf->rows * TNRI_TLSF_COLUMNS) {
         return 0U;
     }
-    /* The own class, then the next ones that have blocks: without a wish for alignment the first of them always fits. */
-    for (uint32_t tries = 0; tries < TNRI_TLSF_PROBES; tries++) {
-        const uint32_t index = best_of_class(tlsf, class, units, alignment);
-        if (index != 0U) {
-            return index;
-        }
-        class = next_class(tlsf, class);
-        if (class == 0U) {
-            return 0U;
-        }
-    }
-    /* Alignment spoils the small ones: look where every block is large enough for the worst lead. */
-    const uint64_t enough = (uint64_t)units + (alignment - 1U);
-    if (enough > tlsf->unit_count) {
-        return 0U;
-    }
-    class = class_of((uint32_t)enough);
-    const uint32_t index = best_of_class(tlsf, class, units, alignment);
-    if (index != 0U) {
+    /* Without a wish for alignment every block of the next class that has one fits: this finds what there is. */
+    const uint32_t index = search(tlsf, class, units, alignment);
+    if (index != 0U || alignment == 1U) {
         return index;
     }
-    class = next_class(tlsf, class);
-    return class == 0U ? 0U : tlsf->heads[class];
+    /* Alignment spoiled those: look where every block is large enough for the worst lead. */
+    const uint64_t enough = (uint64_t)units + (alignment - 1U);
+    return enough <= tlsf->unit_count ? search(tlsf, class_of((uint32_t)enough), units, alignment) : 0U;
 }
 
 /* A new free block before or after `index`, which gives up these units. */
@@ -260,9 +258,15 @@ uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uin
     }
     list_remove(tlsf, index);
     tnri_tlsf_block *block = &tlsf->blocks[index];
-    const uint32_t lead = (uint32_t)lead_of(tlsf, block, alignment);
-    if (lead != 0U) {
-        split_front(tlsf, index, lead);
+    uint32_t front;
+    if (is_small(tlsf, units)) {
+        front = (uint32_t)lead_of(tlsf, block, alignment);
+    } else {
+        front = block->units - units;
+        front -= (uint32_t)((tlsf->origin + block->offset + front) & (alignment - 1U));
+    }
+    if (front != 0U) {
+        split_front(tlsf, index, front);
     }
     if (block->units != units) {
         split_back(tlsf, index, block->units - units);

@@ -11,6 +11,12 @@
  * Size classes: 64 per power of two. Row 0 holds 0..63 units exactly, row r > 0 holds 2^(r+5) .. 2^(r+6) - 1 in 64 equal
  * steps. One bit per row, one word of bits per row.
  *
+ * Where a request goes. A large one takes the tightest block that fits and its high end, a small one (under 1/128 of the
+ * range) the lowest of the first 8 that fit and its low end: small blocks gather at low addresses, large holes stay
+ * whole, and what is cut off a hole lies beside blocks of its own kind. On the trace of tests/bench/bench_arena.c the room
+ * needed per peak live byte is 1.155 in the mean (worst of 40 seeds 1.195). Tightest block and low end for all needs 1.19,
+ * lowest of all that fit for all 1.18, the two ends with the tightest block for all 1.19.
+ *
  * After Masmano, Ripoll, Crespo, Real, "TLSF: a new dynamic memory allocator for real-time systems", ECRTS 2004.
  * Not thread-safe.
  */
@@ -28,6 +34,8 @@
 #define TNRI_TLSF_MOST_BLOCKS 0x7FFFFFFEU
 /* Free blocks of one class that a search looks at. */
 #define TNRI_TLSF_PROBES 8U
+/* Requests under this share of the range are small. */
+#define TNRI_TLSF_SMALL_SHARE 128U
 
 /* States of a descriptor that are not "out". A block that is out has the caller's word, from TNRI_TLSF_OUT on. */
 #define TNRI_TLSF_SPARE 0U
@@ -58,6 +66,7 @@ typedef struct tnri_tlsf {
     uint64_t origin;     /* number of unit 0 in the address space: what alignment refers to */
     uint64_t free_units;
     uint32_t unit_count;
+    uint32_t small;      /* requests under so many units are small */
     uint32_t rows;
     uint32_t block_limit;
     uint32_t blocks_out;

@@ -7,10 +7,15 @@
  */
 #include "engine_internal.h"
 
-/* Most multiplications that the straight loops do when the packed ones are the alternative. */
+/* Most multiplications that the straight loops do; extents all below SMALL_EXTENT are below it anyway. */
 #define SMALL_WORK 4096.0
+#define SMALL_EXTENT 16
 
 static const tnr_matmul_options default_options = TNR_MATMUL_OPTIONS;
+
+static const tnri_gemm_scalar zero;
+static const tnri_gemm_scalar ones[TNR_C64 + 1] = {
+    [TNR_F32] = {.f32 = 1.0F}, [TNR_F64] = {.f64 = 1.0}, [TNR_C32] = {.c32 = {1.0F, 0.0F}}, [TNR_C64] = {.c64 = {1.0, 0.0}}};
 
 static tnri_gemm_scalar to_scalar(tnr_dtype dtype, tnr_scalar scalar)
 {
@@ -38,7 +43,6 @@ static bool scalar_is(tnr_dtype dtype, tnri_gemm_scalar scalar, double value)
 /* out = beta * out: what is left when no input counts. */
 static void scale_output(const tnri_gemm *gemm)
 {
-    static const tnr_c64 zero;
     static const int64_t still[2];
     const int64_t shape[2] = {gemm->m, gemm->n};
     const int64_t strides[2] = {gemm->c_row, gemm->c_column};
@@ -81,14 +85,25 @@ static tnr_status matmul_run(tnr_engine *engine, tnri_gemm *gemm, const tnr_view
                              const tnr_matmul_options *options, const tnr_view *out)
 {
     const tnr_dtype dtype = out->dtype;
-    const bool complex = dtype == TNR_C32 || dtype == TNR_C64;
+    bool no_input = false;
     gemm->dtype = dtype;
-    gemm->conjugate_a = complex && options->conjugate_a;
-    gemm->conjugate_b = complex && options->conjugate_b;
-    gemm->alpha = to_scalar(dtype, options->alpha);
-    gemm->beta = to_scalar(dtype, options->beta);
-    gemm->overwrite = scalar_is(dtype, gemm->beta, 0.0);
-    gemm->plain = gemm->overwrite && scalar_is(dtype, gemm->alpha, 1.0);
+    if (options == &default_options) { /* out = a * b, without a look at scalars */
+        gemm->conjugate_a = false;
+        gemm->conjugate_b = false;
+        gemm->overwrite = true;
+        gemm->plain = true;
+        gemm->alpha = ones[dtype];
+        gemm->beta = zero;
+    } else {
+        const bool complex = dtype == TNR_C32 || dtype == TNR_C64;
+        gemm->conjugate_a = complex && options->conjugate_a;
+        gemm->conjugate_b = complex && options->conjugate_b;
+        gemm->alpha = to_scalar(dtype, options->alpha);
+        gemm->beta = to_scalar(dtype, options->beta);
+        gemm->overwrite = scalar_is(dtype, gemm->beta, 0.0);
+        gemm->plain = gemm->overwrite && scalar_is(dtype, gemm->alpha, 1.0);
+        no_input = scalar_is(dtype, gemm->alpha, 0.0);
+    }
     gemm->m = out->shape[0];
     gemm->n = out->shape[1];
     gemm->k = a->shape[1];
@@ -99,9 +114,9 @@ static tnr_status matmul_run(tnr_engine *engine, tnri_gemm *gemm, const tnr_view
     gemm->c_row = out->strides[0];
     gemm->c_column = out->strides[1];
     const bool empty = gemm->m == 0 || gemm->n == 0;
-    const bool no_input = gemm->k == 0 || scalar_is(dtype, gemm->alpha, 0.0);
-    const double work = (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    const bool small = work <= SMALL_WORK;
+    no_input = no_input || gemm->k == 0;
+    const bool small = (gemm->m | gemm->n | gemm->k) < SMALL_EXTENT ||
+                       (double)gemm->m * (double)gemm->n * (double)gemm->k <= SMALL_WORK;
     void *scratch = NULL;
     bool blis = false;
     if (!empty && !no_input && !small) {

@@ -17,6 +17,13 @@ static inline tnr_status check_descriptor(const char *op, const tnri_operand *op
     return TNR_OK;
 }
 
+static void add_part(tnri_lease *lease, const tnri_operand *operand)
+{
+    if (lease->split != 0) {
+        *(operand->write ? &lease->parts : &lease->read_parts) |= (uint64_t)1 << operand->view->part;
+    }
+}
+
 /* What one lease must cover so that every operand of this root is covered. */
 static tnr_status combined_lease(const char *op, const tnri_operand *operands, int count, int first, tnri_lease *lease)
 {
@@ -24,7 +31,9 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
     lease->root = view->root;
     lease->generation = view->generation;
     lease->split = view->split;
-    lease->parts = view->split != 0 ? (uint64_t)1 << view->part : 0;
+    lease->parts = 0;
+    lease->read_parts = 0;
+    add_part(lease, &operands[first]);
     lease->write = operands[first].write;
     lease->reads = !operands[first].write;
     for (int other = first + 1; other < count; other++) {
@@ -36,13 +45,12 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
                     "%s: the view's owner was released or moved", op);
         if (shared->split != lease->split) {
             lease->split = 0; /* parts of different splits are not known to be apart: the whole */
-            lease->parts = 0;
-        } else if (lease->split != 0) {
-            lease->parts |= (uint64_t)1 << shared->part;
         }
+        add_part(lease, &operands[other]);
         lease->write = lease->write || operands[other].write;
         lease->reads = lease->reads || !operands[other].write;
     }
+    lease->read_parts &= ~lease->parts;
     return TNR_OK;
 }
 
@@ -177,6 +185,7 @@ static void give_lease(const tnri_operand *carrier)
         .root = carrier->held.root,
         .split = carrier->held.split,
         .parts = carrier->held.parts,
+        .read_parts = carrier->held.read_parts,
         .generation = tnri_generation(carrier->held.root),
         .write = carrier->held.writes,
     };
@@ -228,6 +237,7 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int count, 
     TNR_TRY(tnri_lease_take(op, &lease));
     carrier->held.split = lease.split;
     carrier->held.parts = lease.parts;
+    carrier->held.read_parts = lease.read_parts;
     carrier->held.writes = lease.write;
     carrier->held.owns = true;
     return TNR_OK;
@@ -266,8 +276,57 @@ static tnr_status map_all(const char *op, tnri_operand *operands, int count, int
     return TNR_OK;
 }
 
+/*
+ * The usual case in one pass: whole tensors of direct domains, each another owner, nobody in the way. `count` is a constant
+ * where this is inlined. False says nothing but "take the other way", and nothing is held then.
+ */
+static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operands, const int count)
+{
+    for (int index = 0; index < count; index++) {
+        const tnr_view *view = operands[index].view;
+        if (view == NULL || view->root == NULL || (unsigned)view->rank > TNR_MAX_RANK || view->split != 0 ||
+            view->offset != 0 || view->window_begin != 0) {
+            return false;
+        }
+        for (int other = 0; other < index; other++) {
+            if (operands[other].view->root == view->root) {
+                return false;
+            }
+        }
+    }
+    int held = 0;
+    for (; held < count; held++) {
+        tnri_operand *operand = &operands[held];
+        const tnr_view *view = operand->view;
+        tnr_tensor *root = view->root;
+        if (TNRI_UNLIKELY(!tnri_lease_try_whole(root, view->generation, operand->write))) {
+            break;
+        }
+        operand->held.root = root;
+        operand->held.split = 0;
+        operand->held.writes = operand->write;
+        operand->held.owns = true;
+        operand->data = root->bytes != 0 ? root->block.address : NULL;
+        if (TNRI_UNLIKELY(root->domain == NULL || root->domain->access != TNR_ACCESS_DIRECT ||
+                          !covers_owner(view, root))) {
+            held++;
+            break;
+        }
+        if (held == count - 1) {
+            return true;
+        }
+    }
+    for (int index = 0; index < held; index++) {
+        tnri_lease_give_whole(operands[index].held.root, operands[index].write);
+    }
+    return false;
+}
+
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
+    if (count == 3 ? try_usual(operands, 3) : count == 2 && try_usual(operands, 2)) {
+        return TNR_OK;
+    }
     int64_t counts[TNRI_MAX_OPERANDS];
     bool direct = false;
     int mapped = 0;

@@ -36,7 +36,8 @@ tnr_status tnri_draft_begin(const char *op, tnr_domain *domain, tnr_dtype dtype,
     for (int axis = 0; axis < rank; axis++) {
         root->shape[axis] = shape[axis];
     }
-    tnri_handle_publish(handle, TNRI_HANDLE_DRAFT);
+    /* Not published: until somebody outside gets a view of it, tnri_draft_cancel may take back all that it took. */
+    atomic_store_explicit(&handle->kind, (uint32_t)TNRI_HANDLE_DRAFT, memory_order_release);
     *draft = (tnr_draft *)(void *)root;
     return TNR_OK;
 }
@@ -44,7 +45,11 @@ tnr_status tnri_draft_begin(const char *op, tnr_domain *domain, tnr_dtype dtype,
 tnr_status tnr_draft_begin(tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape, tnr_draft **draft)
 {
     TNR_REQUIRE(domain != NULL && draft != NULL, TNR_ERR_ARGUMENT, "draft_begin: domain and draft must not be NULL");
-    return tnri_draft_begin("draft_begin", domain, dtype, rank, shape, TNR_ALLOCATION_CREATE, draft);
+    tnr_draft *made;
+    TNR_TRY(tnri_draft_begin("draft_begin", domain, dtype, rank, shape, TNR_ALLOCATION_CREATE, &made));
+    tnri_handle_publish(&made->tensor.handle, TNRI_HANDLE_DRAFT);
+    *draft = made;
+    return TNR_OK;
 }
 
 tnr_status tnr_draft_view(tnr_draft *draft, tnr_view_mut *view)
@@ -61,8 +66,7 @@ tnr_status tnr_draft_commit(tnr_draft **draft, tnr_tensor **tensor)
     TNR_REQUIRE(draft != NULL && *draft != NULL && tensor != NULL, TNR_ERR_ARGUMENT,
                 "draft_commit: draft and tensor must not be NULL");
     tnr_tensor *root = &(*draft)->tensor;
-    TNR_TRY(tnri_generation_end("draft_commit", root, TNRI_HANDLE_DRAFT));
-    tnri_handle_publish(&root->handle, TNRI_HANDLE_TENSOR);
+    TNR_TRY(tnri_generation_end("draft_commit", root, TNRI_HANDLE_DRAFT, TNRI_HANDLE_TENSOR));
     *draft = NULL;
     *tensor = root;
     return TNR_OK;
@@ -74,7 +78,7 @@ tnr_status tnr_draft_abandon(tnr_draft **draft)
         return TNR_OK;
     }
     tnr_tensor *root = &(*draft)->tensor;
-    TNR_TRY(tnri_generation_end("draft_abandon", root, TNRI_HANDLE_DRAFT));
+    TNR_TRY(tnri_generation_end("draft_abandon", root, TNRI_HANDLE_DRAFT, TNRI_HANDLE_FREE));
     tnri_root_free(root);
     *draft = NULL;
     return TNR_OK;
@@ -85,8 +89,7 @@ void tnri_draft_cancel(tnr_draft *draft, tnr_allocation_reason reason)
 {
     tnr_tensor *root = &draft->tensor;
     tnr_domain *domain = root->domain;
-    (void)tnri_generation_end("draft_cancel", root, TNRI_HANDLE_DRAFT);
-    atomic_store_explicit(&root->handle.kind, (uint32_t)TNRI_HANDLE_FREE, memory_order_release);
+    (void)tnri_generation_end("draft_cancel", root, TNRI_HANDLE_DRAFT, TNRI_HANDLE_FREE);
     const uint64_t bytes = root->bytes;
     tnri_block_give(domain, &root->block);
     tnri_handle_cancel(domain, reason, bytes, &root->handle);

@@ -99,8 +99,7 @@ static void enter(tnr_group *group, tnr_tensor *root)
         root->group_home = group->home;
         root->block.allocation = tnri_mint(group->home);
     }
-    atomic_store_explicit(&root->handle.kind, (uint32_t)TNRI_HANDLE_GROUPED, memory_order_release);
-    tnri_generation_end_held(root);
+    tnri_generation_end_held(root, TNRI_HANDLE_GROUPED);
     tnri_group_owner *owner = tnri_group_owner_at(group, group->owners.count);
     owner->tensor = root;
     owner->live = 1;

@@ -32,8 +32,7 @@ tnr_status tnr_group_take(tnr_group *group, tnr_slot slot, tnr_tensor **tensor)
     root->dtype = entry->dtype;
     root->rank = entry->rank;
     memcpy(root->shape, entry->shape, (size_t)entry->rank * sizeof(entry->shape[0]));
-    tnri_generation_end_held(root);
-    tnri_handle_publish(&root->handle, TNRI_HANDLE_TENSOR);
+    tnri_generation_end_held(root, TNRI_HANDLE_TENSOR);
     owner->tensor = NULL;
     owner->live = 0;
     entry->vacant = 1;
@@ -104,7 +103,7 @@ tnr_status tnr_group_release(tnr_group **group)
     for (uint32_t index = 0; index < owners; index++) {
         tnr_tensor *root = tnri_group_owner_at(ending, index)->tensor;
         if (root != NULL) {
-            tnri_generation_end_held(root);
+            tnri_generation_end_held(root, TNRI_HANDLE_FREE);
             tnri_root_free(root);
         }
     }

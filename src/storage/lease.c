@@ -6,19 +6,23 @@
  * nobody in the way" are decided by a single compare-and-swap:
  *
  *   lease 0                 nobody
- *   lease 1 .. 2^30 - 1     so many readers
+ *   lease 1 .. READERS      so many readers of the whole
  *   WRITER                  one writer of the whole
- *   SPLIT                   writers of parts that were proved disjoint; which ones is in split and split_parts
- *   SPLIT_CHANGING          somebody changes split and split_parts: a dozen instructions
+ *   SPLIT | n               parts of one split are leased: which of them for writing is in split_parts, how many readers each
+ *                           has in split_readers; besides n readers of the whole, who are only let in while nobody writes
+ *   SPLIT | CHANGING | n    somebody changes these fields: a dozen instructions
  *
- * Only the holder leaves WRITER and SPLIT_CHANGING, so both are left by a plain store.
+ * A part counts for itself, like an owner: many readers or one writer. Parts of different splits are not known to be apart,
+ * so a reader of another split's part is a reader of the whole. Only the holder leaves WRITER, by a plain store; the other
+ * words are changed by read-modify-write operations, so that readers of the whole can go at any time.
  */
 #include "storage_internal.h"
 
 #define LEASE_MASK TNRI_LEASE_MASK
 #define WRITER TNRI_LEASE_WRITER
 #define SPLIT TNRI_LEASE_SPLIT
-#define SPLIT_CHANGING ((uint64_t)0x60000000)
+#define CHANGING TNRI_LEASE_CHANGING
+#define READERS TNRI_LEASE_READERS
 
 static tnr_status fail_stale(const char *op)
 {
@@ -27,12 +31,156 @@ static tnr_status fail_stale(const char *op)
 
 static tnr_status fail_busy(const char *op, uint64_t lease, bool write)
 {
-    if (lease < SPLIT) {
-        return tnri_fail(TNR_ERR_BUSY, "%s: %llu read leases are live where %s is wanted", op, TNRI_LLU(lease),
-                         write ? "a write lease" : "one more");
+    const char *const wanted = write ? "write" : "read";
+    if ((lease & (WRITER | SPLIT)) == 0) {
+        return tnri_fail(TNR_ERR_BUSY, "%s: %llu read leases are live where a %s lease is wanted", op, TNRI_LLU(lease),
+                         wanted);
     }
-    return tnri_fail(TNR_ERR_BUSY, "%s: a write lease on %s is live where a %s lease is wanted", op,
-                     lease == WRITER ? "the owner" : "parts of the owner", write ? "write" : "read");
+    return tnri_fail(TNR_ERR_BUSY, "%s: %s live where a %s lease is wanted", op,
+                     (lease & WRITER) != 0 ? "a write lease on the owner is" : "leases on parts of the owner are", wanted);
+}
+
+/* ---- Parts ------------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Enter CHANGING from any word but WRITER. False when the generation or WRITER forbids it; *state is the word before. Plain
+ * words too gain SPLIT for the time; leave_changing takes it back when no part is leased.
+ */
+static bool enter_changing(tnr_tensor *root, uint32_t generation, uint64_t *state)
+{
+    uint64_t seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
+    for (;;) {
+        if ((uint32_t)(seen >> 32) != generation || (seen & WRITER) != 0) {
+            *state = seen;
+            return false;
+        }
+        if ((seen & CHANGING) != 0) {
+            seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
+            continue;
+        }
+        if (atomic_compare_exchange_weak_explicit(&root->handle.state, &seen, seen | SPLIT | CHANGING,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+            *state = seen;
+            return true;
+        }
+    }
+}
+
+/* Parts with at least one reader. */
+static uint64_t read_parts(const tnr_tensor *root)
+{
+    uint64_t parts = 0;
+    for (int digit = 0; digit < TNRI_READER_BITS; digit++) {
+        parts |= root->split_readers[digit];
+    }
+    return parts;
+}
+
+/* Parts that have as many readers as can be counted. */
+static uint64_t full_parts(const tnr_tensor *root)
+{
+    uint64_t parts = UINT64_MAX;
+    for (int digit = 0; digit < TNRI_READER_BITS; digit++) {
+        parts &= root->split_readers[digit];
+    }
+    return parts;
+}
+
+/* One reader more, or one fewer, of every part of the mask: 64 binary counters side by side. */
+static void count_readers(tnr_tensor *root, uint64_t parts, bool more)
+{
+    for (int digit = 0; digit < TNRI_READER_BITS; digit++) {
+        const uint64_t before = root->split_readers[digit];
+        root->split_readers[digit] = before ^ parts;
+        parts &= more ? before : ~before; /* the carry, or what is borrowed */
+    }
+}
+
+static void leave_changing(tnr_tensor *root)
+{
+    const bool leased = root->split_parts != 0 || read_parts(root) != 0;
+    (void)atomic_fetch_and_explicit(&root->handle.state, ~(leased ? CHANGING : SPLIT | CHANGING), memory_order_release);
+}
+
+/* NULL, or why these parts cannot be leased beside what is. Under CHANGING. */
+static const char *in_the_way(const tnr_tensor *root, uint64_t readers, uint64_t write, uint64_t read)
+{
+    if ((root->split_parts & (write | read)) != 0) {
+        return "this part is leased for writing";
+    }
+    if ((read_parts(root) & write) != 0) {
+        return "this part is leased for reading";
+    }
+    if (write != 0 && readers != 0) {
+        return "read leases on the owner are live where a write lease is wanted";
+    }
+    return (full_parts(root) & read) != 0 ? "no more readers of this part can be counted" : NULL;
+}
+
+static tnr_status lease_parts(const char *op, tnri_lease *lease)
+{
+    tnr_tensor *root = lease->root;
+    uint64_t seen;
+    if (!enter_changing(root, lease->generation, &seen)) {
+        return (uint32_t)(seen >> 32) != lease->generation ? fail_stale(op) : fail_busy(op, seen & LEASE_MASK, lease->write);
+    }
+    if ((seen & SPLIT) == 0) {
+        root->split = lease->split;
+        root->split_parts = 0;
+        memset(root->split_readers, 0, sizeof(root->split_readers));
+    }
+    const char *reason = NULL;
+    if (root->split == lease->split) {
+        reason = in_the_way(root, seen & READERS, lease->parts, lease->read_parts);
+        if (reason == NULL) {
+            root->split_parts |= lease->parts;
+            count_readers(root, lease->read_parts, true);
+        }
+    } else if (!lease->write && root->split_parts == 0 && (seen & READERS) < READERS) {
+        (void)atomic_fetch_add_explicit(&root->handle.state, 1, memory_order_relaxed);
+        lease->split = 0;
+    } else {
+        reason = "a part of another split is leased";
+    }
+    leave_changing(root);
+    TNR_REQUIRE(reason == NULL, TNR_ERR_BUSY, "%s: %s", op, reason);
+    return TNR_OK;
+}
+
+static void give_parts(const tnri_lease *lease)
+{
+    tnr_tensor *root = lease->root;
+    uint64_t seen;
+    if (enter_changing(root, lease->generation, &seen)) {
+        root->split_parts &= ~lease->parts;
+        count_readers(root, lease->read_parts, false);
+        leave_changing(root);
+    }
+}
+
+/* ---- The whole --------------------------------------------------------------------------------------------------------------- */
+
+/* A reader of the whole beside readers of parts. */
+static tnr_status join_readers(const char *op, tnr_tensor *root, uint32_t generation)
+{
+    uint64_t seen;
+    if (!enter_changing(root, generation, &seen)) {
+        return (uint32_t)(seen >> 32) != generation ? fail_stale(op) : fail_busy(op, seen & LEASE_MASK, false);
+    }
+    const bool written = (seen & SPLIT) != 0 && root->split_parts != 0;
+    const bool granted = !written && (seen & READERS) < READERS;
+    if ((seen & SPLIT) == 0) { /* they went meanwhile */
+        root->split_parts = 0;
+        memset(root->split_readers, 0, sizeof(root->split_readers));
+    }
+    if (granted) {
+        (void)atomic_fetch_add_explicit(&root->handle.state, 1, memory_order_relaxed);
+    }
+    leave_changing(root);
+    TNR_REQUIRE(granted, TNR_ERR_BUSY, "%s: %s", op,
+                written ? "a write lease on parts of the owner is live where a read lease is wanted"
+                        : "no more readers can be counted");
+    return TNR_OK;
 }
 
 static tnr_status lease_whole(const char *op, tnr_tensor *root, uint32_t generation, bool write)
@@ -43,7 +191,10 @@ static tnr_status lease_whole(const char *op, tnr_tensor *root, uint32_t generat
         if (TNRI_UNLIKELY((uint32_t)(state >> 32) != generation)) {
             return fail_stale(op);
         }
-        if (TNRI_UNLIKELY(write ? lease != 0 : lease >= SPLIT - 1)) {
+        if (TNRI_UNLIKELY(!write && (lease & SPLIT) != 0)) {
+            return join_readers(op, root, generation);
+        }
+        if (TNRI_UNLIKELY(write ? lease != 0 : lease >= READERS)) {
             return fail_busy(op, lease, write);
         }
         const uint64_t next = write ? state | WRITER : state + 1;
@@ -54,73 +205,15 @@ static tnr_status lease_whole(const char *op, tnr_tensor *root, uint32_t generat
     }
 }
 
-/*
- * Enter SPLIT_CHANGING from SPLIT or, when `may_open`, from 0. False when something else is there. *state is the word with
- * lease 0 added back by leave_changing.
- */
-static bool enter_changing(tnr_tensor *root, uint32_t generation, bool may_open, uint64_t *state)
-{
-    uint64_t seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
-    for (;;) {
-        const uint64_t lease = seen & LEASE_MASK;
-        if ((uint32_t)(seen >> 32) != generation || (lease != SPLIT && lease != SPLIT_CHANGING && !(may_open && lease == 0))) {
-            *state = seen;
-            return false;
-        }
-        if (lease == SPLIT_CHANGING) {
-            seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
-            continue;
-        }
-        if (atomic_compare_exchange_weak_explicit(&root->handle.state, &seen, (seen & ~LEASE_MASK) | SPLIT_CHANGING,
-                                                  memory_order_acquire, memory_order_relaxed)) {
-            *state = seen;
-            return true;
-        }
-    }
-}
-
-static void leave_changing(tnr_tensor *root, uint32_t generation)
-{
-    const uint64_t lease = root->split_parts != 0 ? SPLIT : 0;
-    atomic_store_explicit(&root->handle.state, (uint64_t)generation << 32 | lease, memory_order_release);
-}
-
-static tnr_status lease_parts(const char *op, tnr_tensor *root, uint32_t generation, uint64_t split, uint64_t parts)
-{
-    uint64_t seen;
-    if (!enter_changing(root, generation, true, &seen)) {
-        return (uint32_t)(seen >> 32) != generation ? fail_stale(op) : fail_busy(op, seen & LEASE_MASK, true);
-    }
-    if ((seen & LEASE_MASK) == 0) {
-        root->split = split;
-        root->split_parts = 0;
-    }
-    const bool same_split = root->split == split;
-    const bool granted = same_split && (root->split_parts & parts) == 0;
-    if (granted) {
-        root->split_parts |= parts;
-    }
-    leave_changing(root, generation);
-    TNR_REQUIRE(granted, TNR_ERR_BUSY, "%s: %s is leased for writing", op,
-                same_split ? "this part" : "a part of another split");
-    return TNR_OK;
-}
+/* ---- Both -------------------------------------------------------------------------------------------------------------------- */
 
 tnr_status tnri_lease_take(const char *op, tnri_lease *lease)
 {
     tnr_tensor *root = lease->root;
-    if (lease->split == 0 || !lease->write) {
-        const uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_relaxed) & LEASE_MASK;
-        /* A reader of one part joins the writers of the others; otherwise it reads like any reader. */
-        if (lease->split == 0 || lease->write || (state != SPLIT && state != SPLIT_CHANGING)) {
-            TNR_TRY(lease_whole(op, root, lease->generation, lease->write));
-            lease->split = 0;
-            lease->parts = 0;
-        } else {
-            TNR_TRY(lease_parts(op, root, lease->generation, lease->split, lease->parts));
-        }
+    if (lease->split == 0) {
+        TNR_TRY(lease_whole(op, root, lease->generation, lease->write));
     } else {
-        TNR_TRY(lease_parts(op, root, lease->generation, lease->split, lease->parts));
+        TNR_TRY(lease_parts(op, lease));
     }
     const uint32_t kind = atomic_load_explicit(&root->handle.kind, memory_order_relaxed);
     if (TNRI_UNLIKELY(kind == TNRI_HANDLE_DRAFT && lease->reads)) {
@@ -132,27 +225,25 @@ tnr_status tnri_lease_take(const char *op, tnri_lease *lease)
 
 void tnri_lease_give(const tnri_lease *lease)
 {
-    tnr_tensor *root = lease->root;
     if (TNRI_UNLIKELY(lease->split != 0)) {
-        uint64_t seen;
-        if (enter_changing(root, lease->generation, false, &seen)) {
-            root->split_parts &= ~lease->parts;
-            leave_changing(root, lease->generation);
-        }
+        give_parts(lease);
     } else {
-        tnri_lease_give_whole(root, lease->write);
+        tnri_lease_give_whole(lease->root, lease->write);
     }
 }
 
+/* ---- Generations ------------------------------------------------------------------------------------------------------------- */
+
 tnr_status tnri_generation_hold(const char *op, tnr_tensor *root, tnri_handle_kind kind)
 {
-    uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
+    /* Acquire: who sees a state that another thread left also sees the kind that it left. */
+    uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_acquire);
     do {
         TNR_REQUIRE(atomic_load_explicit(&root->handle.kind, memory_order_acquire) == (uint32_t)kind, TNR_ERR_STALE,
                     "%s: the handle was released or moved", op);
         TNR_REQUIRE((state & LEASE_MASK) == 0, TNR_ERR_BUSY, "%s: a lease (operation, mapping or ticket) is live", op);
     } while (!atomic_compare_exchange_weak_explicit(&root->handle.state, &state, state | WRITER, memory_order_acquire,
-                                                    memory_order_relaxed));
+                                                    memory_order_acquire));
     return TNR_OK;
 }
 
@@ -162,15 +253,16 @@ void tnri_generation_unhold(tnr_tensor *root)
     atomic_store_explicit(&root->handle.state, generation << 32, memory_order_release);
 }
 
-void tnri_generation_end_held(tnr_tensor *root)
+void tnri_generation_end_held(tnr_tensor *root, tnri_handle_kind next_kind)
 {
+    atomic_store_explicit(&root->handle.kind, (uint32_t)next_kind, memory_order_release);
     const uint64_t next = (uint64_t)tnri_generation(root) + 1;
     atomic_store_explicit(&root->handle.state, next << 32, memory_order_release);
 }
 
-tnr_status tnri_generation_end(const char *op, tnr_tensor *root, tnri_handle_kind kind)
+tnr_status tnri_generation_end(const char *op, tnr_tensor *root, tnri_handle_kind kind, tnri_handle_kind next_kind)
 {
     TNR_TRY(tnri_generation_hold(op, root, kind));
-    tnri_generation_end_held(root);
+    tnri_generation_end_held(root, next_kind);
     return TNR_OK;
 }

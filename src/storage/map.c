@@ -11,7 +11,7 @@ tnr_status tnr_map_read(const tnr_view *view, tnr_read_map *map)
     map->held.root = operand.held.root;
     map->held.host = operand.held.host;
     map->held.split = operand.held.split;
-    map->held.parts = operand.held.parts;
+    map->held.parts = operand.held.read_parts;
     return TNR_OK;
 }
 
@@ -21,7 +21,11 @@ tnr_status tnr_unmap_read(tnr_read_map *map)
         return TNR_OK;
     }
     tnri_operand operand = {
-        .held = {map->held.root, map->held.host, map->held.split, map->held.parts, true, false},
+        .held = {.root = map->held.root,
+                 .host = map->held.host,
+                 .split = map->held.split,
+                 .read_parts = map->held.parts,
+                 .owns = true},
     };
     memset(map, 0, sizeof(*map));
     return tnri_access_end(&operand, 1);
@@ -46,7 +50,12 @@ tnr_status tnr_unmap_write(tnr_write_map *map)
         return TNR_OK;
     }
     tnri_operand operand = {
-        .held = {map->held.root, map->held.host, map->held.split, map->held.parts, true, true},
+        .held = {.root = map->held.root,
+                 .host = map->held.host,
+                 .split = map->held.split,
+                 .parts = map->held.parts,
+                 .owns = true,
+                 .writes = true},
     };
     memset(map, 0, sizeof(*map));
     return tnri_access_end(&operand, 1);

@@ -24,7 +24,6 @@
 typedef struct axis {
     uint64_t stride; /* magnitude */
     uint64_t reach;  /* (extent - 1) * stride */
-    bool downward;   /* the stride is negative */
     bool second;     /* of operand b */
 } axis;
 
@@ -77,14 +76,13 @@ static bool collect(const tnri_lattice *lattice, bool second, axis *axes, int *c
         if (lattice->shape[i] == 1 || stride == 0) {
             continue; /* a stride of 0 adds nothing to a set of bytes */
         }
-        axis next = {.downward = stride < 0, .second = second};
-        next.stride = next.downward ? 0 - (uint64_t)stride : (uint64_t)stride;
+        axis next = {.stride = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride, .second = second};
         if (!tnri_mul_u64(next.stride, (uint64_t)lattice->element_bytes, &next.stride) ||
             !tnri_mul_u64(next.stride, (uint64_t)lattice->shape[i] - 1, &next.reach) ||
             !tnri_add_u64(bytes->width, next.reach, &bytes->width)) {
             return false;
         }
-        if (next.downward) {
+        if (stride < 0) {
             if (bytes->low < next.reach) {
                 return false;
             }
@@ -139,9 +137,8 @@ tnr_overlap tnri_lattice_overlap(const tnri_lattice *a, const tnri_lattice *b)
         if (i == count) {
             return TNR_OVERLAP_POSSIBLE;
         }
-        interval *of = &bytes[axes[i].second ? 1 : 0];
         modulus = gcd(modulus, axes[i].stride);
-        of->low += axes[i].downward ? axes[i].reach : 0;
-        of->width -= axes[i].reach;
+        /* the interval's low end moves by a multiple of the modulus, so it may stay */
+        bytes[axes[i].second ? 1 : 0].width -= axes[i].reach;
     }
 }

@@ -58,6 +58,9 @@ tnr_overlap tnri_lattice_overlap(const tnri_lattice *a, const tnri_lattice *b);
 
 /* ---- Inside a tensor (tensor.c) --------------------------------------------------------------------------------------------- */
 
+/* Binary digits of the count of readers of one part. */
+#define TNRI_READER_BITS 6
+
 struct tnr_tensor {
     tnri_handle handle; /* first: state, home, kind */
     tnr_domain *domain; /* whose block; NULL for adopted bytes */
@@ -66,8 +69,9 @@ struct tnr_tensor {
     tnr_release_fn release;
     void *context;
     tnr_domain *group_home; /* adopted bytes in or after a group: whose numbers they have; else NULL */
-    uint64_t split;      /* number of the split whose parts are leased; guarded by the lease word's lock state */
-    uint64_t split_parts; /* mask of leased parts */
+    uint64_t split;       /* number of the split whose parts are leased; guarded by the lease word's CHANGING */
+    uint64_t split_parts; /* mask of parts leased for writing; guarded likewise */
+    uint64_t split_readers[TNRI_READER_BITS]; /* readers of part p: bit p of each, lowest digit first; guarded likewise */
     _Atomic uint64_t splits; /* splits ever granted on this root */
     uint8_t dtype;
     uint8_t rank;
@@ -98,7 +102,8 @@ typedef struct tnri_operand {
         tnr_tensor *root;
         void *host;
         uint64_t split;
-        uint64_t parts;
+        uint64_t parts;      /* of the split: leased for writing */
+        uint64_t read_parts; /* and for reading */
         bool owns;   /* this operand carries the lease and mapping of its root */
         bool writes; /* the lease is a write lease */
     } held;

@@ -10,8 +10,9 @@
 /* One lease on one owner: of all of it, or of parts of a split. */
 typedef struct tnri_lease {
     tnr_tensor *root;
-    uint64_t split; /* 0: the whole; changed to 0 by tnri_lease_take where the whole was taken instead */
-    uint64_t parts; /* mask of parts of that split */
+    uint64_t split;      /* 0: the whole; changed to 0 by tnri_lease_take where the whole was taken instead */
+    uint64_t parts;      /* mask of parts of that split to write */
+    uint64_t read_parts; /* and only to read */
     uint32_t generation;
     bool write;
     bool reads; /* the bytes will be read, also when they are written: refused for a draft */
@@ -25,6 +26,8 @@ void tnri_lease_give(const tnri_lease *lease);
 #define TNRI_LEASE_MASK ((uint64_t)0xFFFFFFFF)
 #define TNRI_LEASE_WRITER ((uint64_t)0x80000000)
 #define TNRI_LEASE_SPLIT ((uint64_t)0x40000000)
+#define TNRI_LEASE_CHANGING ((uint64_t)0x20000000)
+#define TNRI_LEASE_READERS ((uint64_t)0x1FFFFFFF)
 
 /*
  * The usual case of tnri_lease_take in line: all of a tensor that nobody is in the way of. False says nothing but "take the
@@ -34,7 +37,7 @@ static inline bool tnri_lease_try_whole(tnr_tensor *root, uint32_t generation, b
 {
     uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
     const uint64_t lease = state & TNRI_LEASE_MASK;
-    return (state >> 32) == generation && (write ? lease == 0 : lease < TNRI_LEASE_SPLIT - 1) &&
+    return (state >> 32) == generation && (write ? lease == 0 : lease < TNRI_LEASE_READERS) &&
            (write || atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT) &&
            atomic_compare_exchange_strong_explicit(&root->handle.state, &state,
                                                    write ? state | TNRI_LEASE_WRITER : state + 1, memory_order_acquire,
@@ -53,10 +56,11 @@ static inline void tnri_lease_give_whole(tnr_tensor *root, bool write)
 }
 
 /*
- * End a handle's generation: all its views are stale from now on, and the caller alone knows the handle. TNR_ERR_STALE when
- * it is not of this kind, TNR_ERR_BUSY under a lease.
+ * End a handle's generation: all its views are stale from now on, and it is of the next kind. A copied pointer finds it held or
+ * of that kind, never free to be ended again as what it was. TNR_ERR_STALE when it is not of this kind, TNR_ERR_BUSY under a
+ * lease.
  */
-tnr_status tnri_generation_end(const char *op, tnr_tensor *root, tnri_handle_kind kind);
+tnr_status tnri_generation_end(const char *op, tnr_tensor *root, tnri_handle_kind kind, tnri_handle_kind next_kind);
 
 /*
  * The same in two steps, for calls that must do something fallible in between: hold it as its only writer, then end it or
@@ -64,7 +68,7 @@ tnr_status tnri_generation_end(const char *op, tnr_tensor *root, tnri_handle_kin
  */
 tnr_status tnri_generation_hold(const char *op, tnr_tensor *root, tnri_handle_kind kind);
 void tnri_generation_unhold(tnr_tensor *root);
-void tnri_generation_end_held(tnr_tensor *root);
+void tnri_generation_end_held(tnr_tensor *root, tnri_handle_kind next_kind);
 
 static inline uint32_t tnri_generation(const tnr_tensor *root)
 {

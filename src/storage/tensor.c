@@ -142,7 +142,7 @@ tnr_status tnr_tensor_release(tnr_tensor **tensor)
     if (tensor == NULL || *tensor == NULL) {
         return TNR_OK;
     }
-    TNR_TRY(tnri_generation_end("tensor_release", *tensor, TNRI_HANDLE_TENSOR));
+    TNR_TRY(tnri_generation_end("tensor_release", *tensor, TNRI_HANDLE_TENSOR, TNRI_HANDLE_FREE));
     tnri_root_free(*tensor);
     *tensor = NULL;
     return TNR_OK;
@@ -169,33 +169,40 @@ static tnr_status lend_bytes(tnr_tensor *root, tnr_domain **domain, tnr_block *l
     return TNR_OK;
 }
 
+/* All that an export tells, of a tensor that is held. */
+static tnr_status export_held(const char *op, tnr_tensor *root, tnr_exported *exported)
+{
+    TNR_REQUIRE(tnri_root_access(root) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
+                "%s: the bytes lie in domain \"%s\", which the host cannot reach directly: tnr_tensor_duplicate them to "
+                "a host domain first",
+                op, tnr_domain_name(root->domain));
+    memset(exported, 0, sizeof(*exported));
+    /* An adopted buffer is its release function's, also when it is empty. */
+    exported->data = root->bytes != 0 || root->domain == NULL ? root->block.address : NULL;
+    exported->bytes = root->bytes;
+    exported->dtype = (tnr_dtype)root->dtype;
+    exported->rank = root->rank;
+    memcpy(exported->shape, root->shape, (size_t)root->rank * sizeof(root->shape[0]));
+    exported->release = root->release;
+    exported->context = root->context;
+    return lend_bytes(root, &exported->domain, &exported->block);
+}
+
 tnr_status tnr_tensor_export(tnr_tensor **tensor, tnr_exported *exported)
 {
     static const char *const op = "tensor_export";
     TNR_REQUIRE(tensor != NULL && exported != NULL, TNR_ERR_ARGUMENT, "%s: tensor and exported must not be NULL", op);
     tnr_tensor *root = *tensor;
     TNR_TRY(tnri_tensor_check(op, root));
-    TNR_REQUIRE(tnri_root_access(root) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
-                "%s: the bytes lie in domain \"%s\", which the host cannot reach directly: tnr_tensor_duplicate them to "
-                "a host domain first",
-                op, tnr_domain_name(root->domain));
-    tnr_exported made;
-    memset(&made, 0, sizeof(made));
-    /* An adopted buffer is its release function's, also when it is empty. */
-    made.data = root->bytes != 0 || root->domain == NULL ? root->block.address : NULL;
-    made.bytes = root->bytes;
-    made.dtype = (tnr_dtype)root->dtype;
-    made.rank = root->rank;
-    memcpy(made.shape, root->shape, (size_t)root->rank * sizeof(root->shape[0]));
-    made.release = root->release;
-    made.context = root->context;
+    /* Held before anything of it is looked at: a copied pointer's owner may be going at this moment. */
     TNR_TRY(tnri_generation_hold(op, root, TNRI_HANDLE_TENSOR));
-    const tnr_status status = lend_bytes(root, &made.domain, &made.block);
+    tnr_exported made;
+    const tnr_status status = export_held(op, root, &made);
     if (status != TNR_OK) {
         tnri_generation_unhold(root);
         return status;
     }
-    tnri_generation_end_held(root);
+    tnri_generation_end_held(root, TNRI_HANDLE_FREE);
     tnri_handle_give(tnri_owner_domain(root), &root->handle, false);
     *exported = made;
     *tensor = NULL;
@@ -279,10 +286,13 @@ tnr_status tnr_tensor_reclaim(tnr_domain *pool, tnr_tensor **tensor)
     TNR_REQUIRE(tensor != NULL, TNR_ERR_ARGUMENT, "%s: tensor must not be NULL", op);
     tnr_tensor *root = *tensor;
     TNR_TRY(tnri_tensor_check(op, root));
+    TNR_TRY(tnri_generation_hold(op, root, TNRI_HANDLE_TENSOR));
     tnr_domain *domain = root->domain;
-    TNR_REQUIRE(domain == pool || (domain != NULL && domain == pool->parent), TNR_ERR_FOREIGN,
-                "%s: the bytes are neither the pool's nor its parent's", op);
-    TNR_TRY(tnri_generation_end(op, root, TNRI_HANDLE_TENSOR));
+    if (domain != pool && (domain == NULL || domain != pool->parent)) {
+        tnri_generation_unhold(root);
+        return tnri_fail(TNR_ERR_FOREIGN, "%s: the bytes are neither the pool's nor its parent's", op);
+    }
+    tnri_generation_end_held(root, TNRI_HANDLE_FREE);
     if (domain == pool || root->bytes == 0 || !tnri_pool_accept(pool, &root->block)) {
         tnri_root_free(root);
     } else {

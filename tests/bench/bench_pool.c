@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools against allocators: one buffer taken and given back again and again, and an output of 32 MiB taken, written once and
- * given back. Peers are loaded when the program runs; one that is not there is left out. RPMALLOC_LIB names a build of
- * rpmalloc; jemalloc asks for GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384. Rounds of ours and of the peers
- * alternate, and the best round of each counts.
+ * Pools against allocators: one buffer taken and given back again and again, and an output of 32 MiB taken, written
+ * once and given back. Peers are loaded when the program runs; one that is not there is left out. JEMALLOC_LIB,
+ * MIMALLOC_LIB and RPMALLOC_LIB name other builds of them; jemalloc asks for
+ * GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384. Rounds of ours and of the peers alternate, and the best round of
+ * each counts.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,38 +26,22 @@ typedef struct peer {
     give_function give;
 } peer;
 
-/* A function out of a library; C has no cast from void * to it. */
-static void find(void *library, const char *name, void *function)
+/* Add a peer to the list when its library and both functions are there. */
+static void add_peer(peer *peers, int *count, const char *name, void *library, const char *take, const char *give)
 {
-    void *address = dlsym(library, name);
-    memcpy(function, &address, sizeof(address));
-}
-
-static bool load(peer *made, const char *name, const char *file, const char *take, const char *give)
-{
-    void *library = file != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (library == NULL) {
-        if (file != NULL) {
-            (void)fprintf(stderr, "bench_pool: without %s: %s\n", name, dlerror());
-        }
-        return false;
-    }
+    peer *made = &peers[*count];
     made->name = name;
-    find(library, take, &made->take);
-    find(library, give, &made->give);
-    return made->take != NULL && made->give != NULL;
+    if (library != NULL && bench_function(library, take, &made->take) && bench_function(library, give, &made->give)) {
+        (*count)++;
+    }
 }
 
-static bool load_rpmalloc(peer *made)
+static void *start_rpmalloc(void)
 {
-    const char *file = getenv("RPMALLOC_LIB");
-    if (!load(made, "rpmalloc", file, "rpmalloc", "rpfree")) {
-        return false;
-    }
     int (*initialize)(void *) = NULL;
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    find(library, "rpmalloc_initialize", &initialize);
-    return initialize != NULL && initialize(NULL) == 0;
+    void *library = bench_library("pool", "RPMALLOC_LIB", "librpmalloc.so");
+    const bool ready = library != NULL && bench_function(library, "rpmalloc_initialize", &initialize);
+    return ready && initialize(NULL) == 0 ? library : NULL;
 }
 
 static int load_peers(peer peers[PEERS])
@@ -67,19 +51,20 @@ static int load_peers(peer peers[PEERS])
     peers[count].take = malloc;
     peers[count].give = free;
     count++;
-    count += load(&peers[count], "jemalloc", "libjemalloc.so.2", "malloc", "free") ? 1 : 0;
-    count += load(&peers[count], "mimalloc", "libmimalloc.so.2", "mi_malloc", "mi_free") ? 1 : 0;
-    count += load_rpmalloc(&peers[count]) ? 1 : 0;
+    add_peer(peers, &count, "jemalloc", bench_library("pool", "JEMALLOC_LIB", "libjemalloc.so.2"), "malloc", "free");
+    add_peer(peers, &count, "mimalloc", bench_library("pool", "MIMALLOC_LIB", "libmimalloc.so.2"), "mi_malloc",
+             "mi_free");
+    add_peer(peers, &count, "rpmalloc", start_rpmalloc(), "rpmalloc", "rpfree");
     return count;
 }
 
 static double lower(double a, double b) { return a < b ? a : b; }
 
-/* ---- One round: nanoseconds per pair; negative when a call failed ------------------------------------------------------------ */
+/* ---- One round: nanoseconds per pair; negative when a call failed ------------------------------------------------ */
 
 static double pool_pairs(tnr_domain *pool, size_t bytes, int pairs, bool touch)
 {
-    const double start = bench_now_ns();
+    const uint64_t start = bench_now_ns();
     for (int i = 0; i < pairs; i++) {
         tnr_block block;
         if (tnr_domain_allocate(pool, bytes, 0, &block) != TNR_OK) {
@@ -92,14 +77,14 @@ static double pool_pairs(tnr_domain *pool, size_t bytes, int pairs, bool touch)
             return -1;
         }
     }
-    return (bench_now_ns() - start) / pairs;
+    return (double)(bench_now_ns() - start) / pairs;
 }
 
 static double peer_pairs(const peer *from, size_t bytes, int pairs, bool touch)
 {
     const take_function volatile take = from->take; /* volatile: a pair must not be optimised away */
     const give_function volatile give = from->give;
-    const double start = bench_now_ns();
+    const uint64_t start = bench_now_ns();
     for (int i = 0; i < pairs; i++) {
         void *address = take(bytes);
         if (address == NULL) {
@@ -110,7 +95,7 @@ static double peer_pairs(const peer *from, size_t bytes, int pairs, bool touch)
         }
         give(address);
     }
-    return (bench_now_ns() - start) / pairs;
+    return (double)(bench_now_ns() - start) / pairs;
 }
 
 /* Best round of ours and of every peer. */
@@ -172,8 +157,6 @@ static int run(tnr_domain *pool)
     }
     return 0;
 }
-
-int bench_pool(void);
 
 int bench_pool(void)
 {

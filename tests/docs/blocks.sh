@@ -66,9 +66,9 @@ extract() {
 }
 
 : > "$work/list"
-for page in README.md docs/*.md; do
-    [ -f "$root/$page" ] || continue
-    extract "$root/$page" "$page" "$(($(wc -l < "$work/list") + 1))"
+for page in "$root"/README.md "$root"/docs/*.md; do
+    [ -f "$page" ] || continue
+    extract "$page" "${page#"$root"/}" "$(($(wc -l < "$work/list") + 1))"
 done
 
 failed=0

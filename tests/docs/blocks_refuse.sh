@@ -43,4 +43,8 @@ expect 1 '```c examples/01_none.c\nint answer = 0;\n```'
 expect 0 '```c output\nanything\n```'
 expect 1 '```c sketch\nint a;\n```'
 expect 1 '```c output\nno end'
-echo "7 good pages accepted, 10 bad ones refused"
+printf '```c\nint main(void) { return 1; }\n```\n' > "$tree/docs/page.md"
+expect 1 'The page in docs/ is wrong.'
+printf '```c\nint main(void) { return 0; }\n```\n' > "$tree/docs/page.md"
+expect 0 'The page in docs/ is good.'
+echo "8 good pages accepted, 11 bad ones refused"

@@ -8,6 +8,9 @@ cc=$2
 ar=$3
 nm=$4
 
+mkdir -p tenure
+printf 'TNR_API int tnr_one(void);\n' > tenure/tiny.h
+
 try() { # expected status, source
     printf '%s\n' "$2" > tiny.c
     "$cc" -fPIC -c tiny.c -o tiny.o
@@ -15,7 +18,7 @@ try() { # expected status, source
     rm -f libtiny.a
     "$ar" rc libtiny.a tiny.o
     answer=0
-    sh "$check" "$nm" "$PWD/libtiny.so" "$PWD/libtiny.a" > answer.txt || answer=1
+    sh "$check" "$nm" "$PWD/libtiny.so" "$PWD/libtiny.a" "$PWD" > answer.txt || answer=1
     if [ $answer -ne "$1" ]; then
         echo "expected $1, found $answer for: $2"
         cat answer.txt
@@ -30,4 +33,5 @@ try 1 "int tnr_one(void) { return 1; } $hidden int helper(void) { return 2; }"
 try 1 "int tnr_one(void) { return 1; } int common;"
 try 1 "int tnr_one(void) { return 1; } $hidden int tnr_two(void) { return 2; }"
 try 1 "$hidden int tnri_one(void) { return 1; }"
-echo "good accepted once, bad refused six times"
+try 1 "int tnr_two(void) { return 1; }"
+echo "good accepted once, bad refused seven times"

@@ -70,7 +70,7 @@ void sm_expect(tnr_status got, tnr_status wanted, const char *call)
 /* ---- The program's own domain: bytes that are wrong unless they are mapped ------------------------------------------------ */
 
 #define MAPPED_SLOTS 256
-#define MAPPED_BYTES 65536
+#define MAPPED_BYTES 12288
 
 /*
  * What lies in a block is scrambled; mapping makes a clear copy, and unmapping after a write scrambles it back. Readers and
@@ -80,6 +80,7 @@ typedef struct mapped_slot {
     unsigned char *scrambled;
     unsigned char *clear;
     uint64_t bytes;
+    uint64_t alignment; /* of the clear copy */
     unsigned maps;
 } mapped_slot;
 
@@ -99,7 +100,6 @@ static tnr_status mapped_open(void *state, const void *config)
 
 static tnr_status mapped_allocate(void *state, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
-    (void)alignment;
     mapped_state *own = state;
     uint64_t slot = 0;
     while (slot < MAPPED_SLOTS && own->slots[slot].scrambled != NULL) {
@@ -111,6 +111,7 @@ static tnr_status mapped_allocate(void *state, uint64_t bytes, uint64_t alignmen
     own->slots[slot].scrambled = malloc((size_t)bytes);
     sm_random_bytes(own->slots[slot].scrambled, (size_t)bytes);
     own->slots[slot].bytes = bytes;
+    own->slots[slot].alignment = alignment;
     own->free_bytes -= bytes;
     block->address = own->slots[slot].scrambled;
     block->bytes = bytes;
@@ -142,7 +143,8 @@ static tnr_status mapped_map(void *state, const tnr_block *block, tnr_map_mode m
     mapped_slot *slot = &((mapped_state *)state)->slots[block->tag];
     sm_check(slot->scrambled == block->address, "a domain is asked to map a block that is out");
     if (slot->maps++ == 0) {
-        slot->clear = malloc((size_t)slot->bytes);
+        slot->clear = aligned_alloc((size_t)slot->alignment,
+                                    (size_t)((slot->bytes + slot->alignment - 1) / slot->alignment * slot->alignment));
         scramble(slot->clear, slot->scrambled, slot->bytes);
     }
     *host = slot->clear;
@@ -177,8 +179,8 @@ uint64_t sm_mapped_free(void) { return mapped->free_bytes; }
 
 /* ---- Domains ------------------------------------------------------------------------------------------------------------ */
 
-static unsigned char region[160 * 1024];
-static unsigned char region_apart[96 * 1024];
+static unsigned char region[56 * 1024];
+static unsigned char region_apart[36 * 1024];
 static unsigned char control_apart[128 * 1024];
 
 static sm_domain *enter_domain(sm_role role, tnr_domain *it, sm_domain *home)
@@ -514,6 +516,19 @@ void sm_check_books(void)
         for (int i = 0; i < TNR_COPY_REASON_END; i++) {
             check_entry(&now.copies[i], &domain->ledger.copies[i], role, "copy", i);
         }
+        tnr_ledger_entry allocations = {0, 0};
+        tnr_ledger_entry copies = {0, 0};
+        tnr_ledger_total(&now, &allocations, &copies);
+        for (int i = 0; i < TNR_ALLOCATION_REASON_END; i++) {
+            allocations.count -= domain->ledger.allocations[i].count;
+            allocations.bytes -= domain->ledger.allocations[i].bytes;
+        }
+        for (int i = 0; i < TNR_COPY_REASON_END; i++) {
+            copies.count -= domain->ledger.copies[i].count;
+            copies.bytes -= domain->ledger.copies[i].bytes;
+        }
+        sm_check(allocations.count == 0 && allocations.bytes == 0 && copies.count == 0 && copies.bytes == 0,
+                 "a ledger's totals are its sums");
         if (now.releases != domain->ledger.releases) {
             sm_fail("ledger of role %d: %llu releases, model %llu", (int)role, (unsigned long long)now.releases,
                     (unsigned long long)domain->ledger.releases);
@@ -522,6 +537,9 @@ void sm_check_books(void)
             sm_expect(tnr_arena_check(domain->it), TNR_OK, "arena_check");
         }
     }
+    tnr_domain_statistics now;
+    sm_expect(tnr_domain_statistics_get(sm.role[SM_MAPPED]->it, &now), TNR_OK, "domain_statistics_get");
+    sm_check(now.bytes == MAPPED_BYTES - mapped->free_bytes, "a program's domain counts its bytes");
     for (int i = 0; i < SM_GROUPS; i++) {
         const sm_group *group = &sm.groups[i];
         if (group->it != NULL) {

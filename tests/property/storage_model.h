@@ -17,6 +17,7 @@
 #define SM_MAX_BYTES (SM_MAX_COUNT * 16)
 #define SM_MAX_VIEW 512 /* elements of a view */
 #define SM_MAX_RANK 7
+#define SM_PARTS 5
 #define SM_TENSORS 72
 #define SM_VIEWS 160
 #define SM_MAPS 12
@@ -87,7 +88,8 @@ typedef struct sm_tensor {
     unsigned readers;
     bool writer;
     uint64_t split; /* split whose parts are leased; 0: none */
-    uint64_t parts;
+    uint64_t parts; /* of it, leased for writing */
+    unsigned part_readers[SM_PARTS];
     sm_group *group;
     sm_adopted adopted;
     tnr_exported exported;
@@ -272,7 +274,7 @@ void sm_check_tensor(sm_tensor *tensor);
 void sm_release(sm_tensor *tensor);
 
 void sm_op_zeros(void);
-void sm_op_row_major(void);
+void sm_op_from_array(void);
 void sm_op_duplicate(void);
 void sm_op_adopt(void);
 void sm_op_draft(void);

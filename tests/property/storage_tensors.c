@@ -117,6 +117,12 @@ void sm_check_tensor(sm_tensor *tensor)
 
 static void bury(tnr_tensor *it) { sm.dead_tensor[sm_below(SM_DEAD)] = it; }
 
+static void book_copy(sm_domain *domain, tnr_copy_reason reason, uint64_t bytes)
+{
+    domain->ledger.copies[reason].count++;
+    domain->ledger.copies[reason].bytes += bytes;
+}
+
 /* ---- Making --------------------------------------------------------------------------------------------------------------- */
 
 static sm_tensor *draw_new(tnr_dtype *dtype, int *rank, int64_t *shape, int64_t *count, sm_domain **domain)
@@ -140,19 +146,28 @@ void sm_op_zeros(void)
     if (tensor == NULL) {
         return;
     }
+    const size_t size = tnr_dtype_size(dtype);
+    unsigned char value[16] = {0};
+    const bool zeros = sm_chance(60);
+    if (!zeros) {
+        sm_random_bytes(value, size);
+    }
     tnr_tensor *made = NULL;
-    const tnr_status status = tnr_tensor_zeros(domain->it, dtype, rank, shape, &made);
-    if (sm_was_full(domain, status, (uint64_t)count * tnr_dtype_size(dtype))) {
+    const tnr_status status = zeros ? tnr_tensor_zeros(domain->it, dtype, rank, shape, &made)
+                                    : tnr_tensor_full(domain->it, dtype, rank, shape, value, &made);
+    if (sm_was_full(domain, status, (uint64_t)count * size)) {
         sm_check(made == NULL, "a refused call writes no result");
         return;
     }
-    sm_expect(status, TNR_OK, "tensor_zeros");
+    sm_expect(status, TNR_OK, zeros ? "tensor_zeros" : "tensor_full");
     sm_born(tensor, made, domain, TNR_ALLOCATION_CREATE, dtype, rank, shape);
-    memset(tensor->data, 0, (size_t)tensor->bytes);
+    for (int64_t k = 0; k < count; k++) {
+        memcpy(tensor->data + (size_t)k * size, value, size);
+    }
     sm_check_tensor(tensor);
 }
 
-void sm_op_row_major(void)
+void sm_op_from_array(void)
 {
     tnr_dtype dtype;
     int rank;
@@ -168,19 +183,25 @@ void sm_op_row_major(void)
     static unsigned char rows[SM_MAX_BYTES + 1];
     sm_random_bytes(rows, bytes);
     tnr_tensor *made = NULL;
-    if (sm_chance(3)) {
-        sm_expect(tnr_tensor_from_row_major(domain->it, dtype, rank, shape, rows, bytes + 1, &made), TNR_ERR_SHAPE,
-                  "tensor_from_row_major");
+    const bool columns = sm_chance(40);
+    const uint64_t told = bytes + (sm_chance(3) ? 1 : 0);
+    const tnr_status status = columns ? tnr_tensor_from_column_major(domain->it, dtype, rank, shape, rows, told, &made)
+                                      : tnr_tensor_from_row_major(domain->it, dtype, rank, shape, rows, told, &made);
+    if (told != bytes) {
+        sm_expect(status, TNR_ERR_SHAPE, "a tensor from an array of another size");
         return;
     }
-    const tnr_status status = tnr_tensor_from_row_major(domain->it, dtype, rank, shape, rows, bytes, &made);
     if (sm_was_full(domain, status, bytes)) {
         return;
     }
-    sm_expect(status, TNR_OK, "tensor_from_row_major");
+    sm_expect(status, TNR_OK, "a tensor from an array");
     sm_born(tensor, made, domain, TNR_ALLOCATION_CREATE, dtype, rank, shape);
-    domain->ledger.copies[TNR_COPY_FROM_ROW_MAJOR].count++;
-    domain->ledger.copies[TNR_COPY_FROM_ROW_MAJOR].bytes += bytes;
+    book_copy(domain, columns ? TNR_COPY_FROM_COLUMN_MAJOR : TNR_COPY_FROM_ROW_MAJOR, bytes);
+    if (columns) {
+        memcpy(tensor->data, rows, bytes);
+        sm_check_tensor(tensor);
+        return;
+    }
     /* Walk the rows' order, last index fastest, and put each element where the column order wants it. */
     int64_t index[SM_MAX_RANK] = {0};
     int64_t strides[SM_MAX_RANK];
@@ -205,12 +226,6 @@ static void gather_bytes(const sm_view *view, unsigned char *data)
     for (int64_t k = 0; k < view->layout.count; k++) {
         memcpy(data + (size_t)k * size, view->owner->data + view->layout.at[k], size);
     }
-}
-
-static void book_copy(sm_domain *domain, tnr_copy_reason reason, uint64_t bytes)
-{
-    domain->ledger.copies[reason].count++;
-    domain->ledger.copies[reason].bytes += bytes;
 }
 
 void sm_check_copy(tnr_status status, tnr_status wanted, const sm_view *view, sm_domain *domain, tnr_copy_reason reason,
@@ -269,9 +284,17 @@ void sm_op_duplicate(void)
 
 static void give_back(void *context, void *data, uint64_t bytes)
 {
+    const sm_tensor *tensor = context;
     sm_adopted *adopted = &((sm_tensor *)context)->adopted;
     sm_check(data == adopted->data && bytes == adopted->bytes, "an adopted buffer comes back as it went in");
-    adopted->released++;
+    sm_check(adopted->released++ == 0, "an adopted buffer comes back once");
+    if (tensor->state != SM_EXPORTED) {
+        /* In the middle of the release: it is a released tensor already. */
+        tnr_tensor *again = tensor->it;
+        tnr_view view;
+        sm_expect(tnr_tensor_release(&again), TNR_ERR_STALE, "tensor_release from a release function");
+        sm_expect(tnr_tensor_view(again, &view), TNR_ERR_STALE, "tensor_view from a release function");
+    }
 }
 
 void sm_op_adopt(void)
@@ -444,7 +467,7 @@ void sm_op_export(void)
     const bool direct = sm_reaches_directly(tensor->domain);
     const void *data = NULL;
     tnr_tensor *it = tensor->it;
-    const tnr_status wanted = !direct ? TNR_ERR_RESIDENCY : sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
+    const tnr_status wanted = sm_leased(tensor) ? TNR_ERR_BUSY : !direct ? TNR_ERR_RESIDENCY : TNR_OK;
     if (direct) {
         sm_expect(tnr_tensor_host_data(it, &data), TNR_OK, "tensor_host_data");
     }
@@ -558,7 +581,7 @@ void sm_op_reclaim(void)
         return;
     }
     const bool ours = domain != NULL && (domain == pool || domain == pool->parent);
-    const tnr_status wanted = !ours ? TNR_ERR_FOREIGN : sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
+    const tnr_status wanted = sm_leased(tensor) ? TNR_ERR_BUSY : !ours ? TNR_ERR_FOREIGN : TNR_OK;
     sm_expect(tnr_tensor_reclaim(pool->it, &it), wanted, "tensor_reclaim");
     sm_check((it == NULL) == (wanted == TNR_OK), "reclaim nulls the pointer exactly when it reclaims");
     if (wanted == TNR_OK) {

@@ -25,43 +25,53 @@ tnr_status sm_lease(const sm_view *view, bool write, bool take, uint64_t *split,
     if (!write && owner->state == SM_DRAFT) {
         return TNR_ERR_BUSY;
     }
-    /* A writer of a part goes beside writers of other parts; so does a reader of a part, when such writers are there. */
-    const uint64_t part = UINT64_C(1) << view->part;
-    if (view->split != 0 && (write || owner->split != 0)) {
-        if (owner->readers != 0 || owner->writer ||
-            (owner->split != 0 && (owner->split != view->split || (owner->parts & part) != 0))) {
-            return TNR_ERR_BUSY;
-        }
-        if (take) {
-            owner->split = view->split;
-            owner->parts |= part;
-            *split = view->split;
-            *parts = part;
-        }
-        return TNR_OK;
-    }
-    if (owner->writer || owner->split != 0 || (write && owner->readers != 0)) {
+    if (owner->writer) {
         return TNR_ERR_BUSY;
     }
-    if (take) {
+    const uint64_t part = UINT64_C(1) << view->part;
+    bool whole = view->split == 0;
+    if (!whole && (owner->split == 0 || owner->split == view->split)) {
+        /* A part counts for itself: many readers or one writer; a writer minds readers of the whole too. */
+        if ((owner->parts & part) != 0 || (write && (owner->part_readers[view->part] != 0 || owner->readers != 0))) {
+            return TNR_ERR_BUSY;
+        }
+    } else {
+        /* Parts of another split are not known to be apart: they are written by nobody, and read as the whole. */
+        if (owner->parts != 0 || (write && (owner->split != 0 || owner->readers != 0))) {
+            return TNR_ERR_BUSY;
+        }
+        whole = true;
+    }
+    if (!take) {
+        return TNR_OK;
+    }
+    *split = whole ? 0 : view->split;
+    *parts = whole ? 0 : part;
+    if (whole) {
         owner->writer = write;
         owner->readers += write ? 0U : 1U;
-        *split = 0;
-        *parts = 0;
+        return TNR_OK;
     }
+    owner->split = view->split;
+    owner->parts |= write ? part : 0;
+    owner->part_readers[view->part] += write ? 0U : 1U;
     return TNR_OK;
 }
 
 void sm_unlease(sm_tensor *tensor, bool write, uint64_t split, uint64_t parts)
 {
-    if (split != 0) {
-        tensor->parts &= ~parts;
-        tensor->split = tensor->parts != 0 ? tensor->split : 0;
-    } else if (write) {
+    if (split == 0) {
         tensor->writer = false;
-    } else {
-        tensor->readers--;
+        tensor->readers -= write ? 0U : 1U;
+        return;
     }
+    unsigned readers = 0;
+    tensor->parts &= write ? ~parts : UINT64_MAX;
+    for (unsigned part = 0; part < SM_PARTS; part++) {
+        tensor->part_readers[part] -= !write && parts == UINT64_C(1) << part ? 1U : 0U;
+        readers += tensor->part_readers[part];
+    }
+    tensor->split = tensor->parts != 0 || readers != 0 ? split : 0;
 }
 
 /* ---- Layouts ------------------------------------------------------------------------------------------------------------ */
@@ -666,7 +676,8 @@ void sm_op_questions(void)
     sm_expect(tnr_view_overlap(&a->it.view, &b->it.view, &overlap), alive ? TNR_OK : TNR_ERR_STALE, "view_overlap");
     if (alive) {
         const bool share = a->owner == b->owner && share_bytes(&a->layout, &b->layout);
-        const bool same = a->owner == b->owner && a->layout.count != 0 && a->layout.dtype == b->layout.dtype &&
+        const bool same = a->owner == b->owner && a->layout.count != 0 &&
+                          tnr_dtype_size(a->layout.dtype) == tnr_dtype_size(b->layout.dtype) &&
                           a->layout.rank == b->layout.rank &&
                           memcmp(a->layout.shape, b->layout.shape, (size_t)a->layout.rank * sizeof(int64_t)) == 0 &&
                           memcmp(a->layout.at, b->layout.at, (size_t)a->layout.count * sizeof(uint32_t)) == 0;
@@ -697,7 +708,7 @@ void sm_op_questions(void)
 
 /* ---- Splits --------------------------------------------------------------------------------------------------------------- */
 
-#define MOST_PARTS 5
+#define MOST_PARTS SM_PARTS
 
 /* Parts of one view: slices of it, or of what others look at. */
 static size_t draw_parts(sm_view *parts)

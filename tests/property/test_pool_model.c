@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pool under random traffic against a model that is too simple to be wrong: a plain list of retained buffers in the order
- * of their release, searched from end to end. After every call all figures must agree, the cap must hold, and the parent
- * must have exactly what the model says is out or retained. Then the same pool under two threads, with patterns in the
- * buffers.
+ * A pool under random traffic against a model that is too simple to be wrong: a plain list of retained buffers in the
+ * order of their release, searched from end to end. After every call all figures must agree, the cap must hold, and the
+ * parent must have exactly what the model says is out or retained. Then the same pool under two threads, with patterns
+ * in the buffers.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 #include "support/counted_parent.h"
 
-/* ---- Random numbers: splitmix64 ------------------------------------------------------------------------------------------ */
+/* ---- Random numbers: splitmix64 ---------------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -44,7 +44,7 @@ static uint64_t seed(void)
     return value;
 }
 
-/* ---- The model -------------------------------------------------------------------------------------------------------------- */
+/* ---- The model --------------------------------------------------------------------------------------------------- */
 
 enum { MOST = 512 };
 
@@ -105,8 +105,7 @@ static void model_evict(model *m, const counted_parent *counts)
     erase(m->retained, &m->retained_count, 0);
 }
 
-static void model_allocate(model *m, tnr_domain *pool, const counted_parent *counts, uint64_t asked,
-                           uint64_t alignment)
+static void model_allocate(model *m, tnr_domain *pool, const counted_parent *counts, uint64_t asked, uint64_t alignment)
 {
     const uint64_t bytes = naive_class(asked);
     size_t at = m->retained_count;
@@ -282,7 +281,7 @@ static void traffic_over_a_full_parent_agrees_with_the_model(void **state)
     }
 }
 
-/* ---- Two threads ----------------------------------------------------------------------------------------------------------- */
+/* ---- Two threads ------------------------------------------------------------------------------------------------- */
 
 enum { THREAD_STEPS = 40000, THREAD_BLOCKS = 24 };
 
@@ -364,7 +363,8 @@ static void two_threads_share_a_pool(void **state)
     tnr_pool_options options = TNR_POOL_OPTIONS;
     options.max_bytes = 30000;
     assert_int_equal(tnr_pool_create(parent, &options, &pool), TNR_OK);
-    traffic traffics[2] = {{.pool = pool, .random = start, .mark = 0}, {.pool = pool, .random = ~start, .mark = 1ULL << 63}};
+    traffic traffics[2] = {{.pool = pool, .random = start, .mark = 0},
+                           {.pool = pool, .random = ~start, .mark = 1ULL << 63}};
     pthread_t other;
     assert_int_equal(pthread_create(&other, NULL, run_traffic, &traffics[1]), 0);
     (void)run_traffic(&traffics[0]);

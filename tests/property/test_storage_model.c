@@ -23,8 +23,8 @@ typedef struct operation {
 } operation;
 
 static const operation operations[] = {
-    {"zeros", 30, sm_op_zeros},
-    {"from_row_major", 25, sm_op_row_major},
+    {"zeros or one value", 30, sm_op_zeros},
+    {"from an array", 25, sm_op_from_array},
     {"duplicate", 25, sm_op_duplicate},
     {"adopt", 20, sm_op_adopt},
     {"draft", 25, sm_op_draft},
@@ -71,7 +71,7 @@ static void test_random_operations(void **state)
 {
     (void)state;
     const size_t kinds = sizeof(operations) / sizeof(operations[0]);
-    const uint64_t steps = from_environment("TENURE_TEST_STEPS", 240000);
+    const uint64_t steps = from_environment("TENURE_TEST_STEPS", 400000);
     uint64_t weights = 0;
     for (size_t i = 0; i < kinds; i++) {
         weights += operations[i].weight;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chains of random transforms against their definitions. The model of a view is the list of its elements, index by index;
- * each transform must give the list that its definition makes of the list before, or the error that the list calls for.
+ * Chains of random transforms against their definitions. The model of a view is the list of its elements, index by
+ * index; each transform must give the list that its definition makes of the list before, or the error it calls for.
  * Reshape must refuse exactly when no strides exist.
  */
 #include <setjmp.h>

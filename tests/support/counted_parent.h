@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program's domain over malloc for the tests of pools: it counts, has a capacity, fails on demand, remembers the order
- * in which buffers come back, and notices a buffer that comes back twice or never was its own.
+ * A program's domain over malloc for the tests of pools: it counts, has a capacity, fails on demand, remembers the
+ * order in which buffers come back, and notices a buffer that comes back twice or never was its own.
  */
 #ifndef TENURE_TESTS_COUNTED_PARENT_H
 #define TENURE_TESTS_COUNTED_PARENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random numbers, and the arithmetic of indices by definition: what tests of layouts compare with. Nothing here uses the
- * library.
+ * Random numbers, and the arithmetic of indices by definition: what tests of layouts compare with. Nothing here uses
+ * the library.
  */
 #ifndef TENURE_TESTS_SUPPORT_LAYOUT_MODEL_H
 #define TENURE_TESTS_SUPPORT_LAYOUT_MODEL_H

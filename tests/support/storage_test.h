@@ -98,6 +98,7 @@ typedef struct test_memory {
     bool silent;            /* fail without tnr_set_error */
     bool map_to_null;       /* map answers success and no pointer */
     tnr_map_mode last_mode;
+    int mapped[2];          /* mappings that are live, by mode */
     tnr_status open_answer;
     bool state_was_zero;
     bool state_was_aligned;
@@ -167,6 +168,7 @@ static inline tnr_status test_map(void *state, const tnr_block *block, tnr_map_m
     }
     memory->maps++;
     memory->last_mode = mode;
+    memory->mapped[mode]++;
     *host = memory->map_to_null ? NULL : (void *)(uintptr_t)block->tag; /* NOLINT: what allocate kept there */
     return TNR_OK;
 }
@@ -176,9 +178,10 @@ static inline tnr_status test_unmap(void *state, const tnr_block *block, tnr_map
     test_memory *memory = ((test_state *)state)->memory;
     memory->unmaps++;
     if (test_fails(&memory->fail_unmap)) {
+        memory->mapped[mode]--;
         return memory->silent ? TNR_ERR_IO : tnr_set_error(TNR_ERR_IO, "test domain: unmap fails on demand");
     }
-    return (uint64_t)(uintptr_t)host == block->tag && mode == memory->last_mode
+    return (uint64_t)(uintptr_t)host == block->tag && memory->mapped[mode]-- > 0
                ? TNR_OK
                : tnr_set_error(TNR_ERR_BACKEND, "test domain: unmap of what was not mapped");
 }

@@ -129,9 +129,26 @@ static void numbers_with_and_without_suffix(void **state)
 static void anything_else_is_refused_by_name(void **state)
 {
     (void)state;
-    static const char *const values[] = {"",    " ",  "x",   "12x",  "12 ",  " 12", "-1",  "+1",  "1.5",
-                                         "1KK", "1k", "1KB", "K",    "0x10", "1T",  "1e3", "\xff\xfe",
-                                         "18446744073709551616", "17179869184G", "99999999999999999999999"};
+    static const char *const values[] = {"",
+                                         " ",
+                                         "x",
+                                         "12x",
+                                         "12 ",
+                                         " 12",
+                                         "-1",
+                                         "+1",
+                                         "1.5",
+                                         "1KK",
+                                         "1k",
+                                         "1KB",
+                                         "K",
+                                         "0x10",
+                                         "1T",
+                                         "1e3",
+                                         "\xff\xfe",
+                                         "18446744073709551616",
+                                         "17179869184G",
+                                         "99999999999999999999999"};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         expect_refusal(values[i]);
     }

@@ -22,9 +22,7 @@ static inline T NAME(sum)(T x, T y) { return x + y; }
 
 static inline void NAME(store)(const tnri_gemm *gemm, T *c, T product)
 {
-    if (gemm->plain) {
-        *c = product;
-    } else if (gemm->overwrite) {
+    if (gemm->overwrite) {
         *c = NAME(times)(gemm->alpha.FIELD, product);
     } else {
         *c = NAME(sum)(NAME(times)(gemm->alpha.FIELD, product), NAME(times)(gemm->beta.FIELD, *c));
@@ -59,8 +57,14 @@ static inline void NAME(piece)(const tnri_gemm *gemm, const T *a, const T *b, T 
             }
         }
     }
-    for (int i = 0; i < rows; ++i) {
-        NAME(store)(gemm, c + i * gemm->c_row, sums[i]);
+    if (TNRI_LIKELY(gemm->plain)) {
+        for (int i = 0; i < rows; ++i) {
+            c[i * gemm->c_row] = sums[i];
+        }
+    } else {
+        for (int i = 0; i < rows; ++i) {
+            NAME(store)(gemm, c + i * gemm->c_row, sums[i]);
+        }
     }
 }
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a small call costs with every check on. The peer of each row is the same arithmetic as a bare loop, or nothing where
+ * there is none; the difference is what leases, checks and dispatch cost.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "tenure/tenure.h"
+
+#define REPEATS 25
+
+static void need(tnr_status status)
+{
+    if (status != TNR_OK) {
+        fprintf(stderr, "dispatch: %s: %s\n", tnr_status_name(status), tnr_last_error());
+        exit(1);
+    }
+}
+
+/* The best of REPEATS rounds of `calls` executions, in ns each. */
+#define BEST_OF(result, calls, statement)                                          \
+    do {                                                                           \
+        double best_ = 1e300;                                                      \
+        for (int round_ = 0; round_ < REPEATS; ++round_) {                         \
+            const uint64_t begin_ = bench_now_ns();                                \
+            for (int call_ = 0; call_ < (calls); ++call_) {                        \
+                statement;                                                         \
+            }                                                                      \
+            const double each_ = (double)(bench_now_ns() - begin_) / (calls);      \
+            best_ = each_ < best_ ? each_ : best_;                                 \
+        }                                                                          \
+        (result) = best_;                                                          \
+    } while (0)
+
+/* Peers: not inlined, so that they are calls as well, and not optimised over repeats. */
+static __attribute__((noinline)) void raw_add(double *out, const double *a, const double *b, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        out[i] = a[i] + b[i];
+    }
+}
+
+static __attribute__((noinline)) void raw_matmul(double *out, const double *a, const double *b, int n)
+{
+    for (int j = 0; j < n; ++j) {
+        for (int i = 0; i < n; ++i) {
+            out[i + j * n] = 0.0;
+        }
+        for (int k = 0; k < n; ++k) {
+            for (int i = 0; i < n; ++i) {
+                out[i + j * n] += a[i + k * n] * b[k + j * n];
+            }
+        }
+    }
+}
+
+typedef struct operands {
+    tnr_tensor *tensors[3];
+    tnr_view a;
+    tnr_view b;
+    tnr_view_mut out;
+    double *data[3];
+} operands;
+
+static void make_operands(tnr_domain *domain, int rank, const int64_t *shape, operands *made)
+{
+    for (int i = 0; i < 3; ++i) {
+        need(tnr_tensor_zeros(domain, TNR_F64, rank, shape, &made->tensors[i]));
+        void *data;
+        need(tnr_tensor_host_data_mut(made->tensors[i], &data));
+        made->data[i] = data;
+        tnr_tensor_info info;
+        need(tnr_tensor_describe(made->tensors[i], &info));
+        for (int64_t k = 0; k < info.count; ++k) {
+            made->data[i][k] = 1.0 + (double)k / 64.0;
+        }
+    }
+    need(tnr_tensor_view(made->tensors[0], &made->a));
+    need(tnr_tensor_view(made->tensors[1], &made->b));
+    need(tnr_tensor_view_mut(made->tensors[2], &made->out));
+}
+
+static void release_operands(operands *made)
+{
+    for (int i = 0; i < 3; ++i) {
+        need(tnr_tensor_release(&made->tensors[i]));
+    }
+}
+
+static void bench_elementwise(tnr_domain *heap, tnr_engine *engine)
+{
+    static const int64_t nothing = 0;
+    static const int64_t eight = 8;
+    operands empty;
+    operands small;
+    double ours;
+    double peer;
+    make_operands(heap, 1, &nothing, &empty);
+    make_operands(heap, 1, &eight, &small);
+    BEST_OF(ours, 100000, need(tnr_add_into(engine, &empty.a, &empty.b, &empty.out)));
+    BEST_OF(peer, 100000, raw_add(empty.data[2], empty.data[0], empty.data[1], 0));
+    bench_row("dispatch", "empty add", "ns", ours, "raw loop", peer, true);
+    BEST_OF(ours, 100000, need(tnr_add_into(engine, &small.a, &small.b, &small.out)));
+    BEST_OF(peer, 100000, raw_add(small.data[2], small.data[0], small.data[1], 8));
+    bench_row("dispatch", "add of 8 f64", "ns", ours, "raw loop", peer, true);
+    release_operands(&empty);
+    release_operands(&small);
+}
+
+static void bench_products(tnr_domain *heap, tnr_engine *engine)
+{
+    static const int64_t two[2] = {2, 2};
+    static const int64_t sixty_four[2] = {64, 64};
+    operands small;
+    operands large;
+    double ours;
+    double peer;
+    make_operands(heap, 2, two, &small);
+    make_operands(heap, 2, sixty_four, &large);
+    BEST_OF(ours, 100000, need(tnr_matmul_into(engine, &small.a, &small.b, NULL, &small.out)));
+    BEST_OF(peer, 100000, raw_matmul(small.data[2], small.data[0], small.data[1], 2));
+    bench_row("dispatch", "2x2 f64 product, output reused", "ns", ours, "raw loop", peer, true);
+    tnr_tensor *made = NULL;
+    BEST_OF(ours, 1000, {
+        need(tnr_matmul(engine, &large.a, &large.b, NULL, &made));
+        need(tnr_tensor_release(&made));
+    });
+    BEST_OF(peer, 1000, raw_matmul(large.data[2], large.data[0], large.data[1], 64));
+    bench_row("dispatch", "64x64 f64 product, output from and to the pool", "ns", ours, "raw loop", peer, true);
+    release_operands(&small);
+    release_operands(&large);
+}
+
+static void bench_views(tnr_domain *heap)
+{
+    static const int64_t shape[2] = {64, 64};
+    operands made;
+    tnr_view view;
+    tnr_view_mut halves[2];
+    tnr_read_map map;
+    bool granted;
+    double ours;
+    make_operands(heap, 2, shape, &made);
+    const tnr_slice upper = {0, 32, 1};
+    const tnr_slice lower = {32, TNR_END, 1};
+    BEST_OF(ours, 100000, need(tnr_tensor_view(made.tensors[0], &view)));
+    bench_row("dispatch", "view of a tensor", "ns", ours, "none", 0.0, true);
+    BEST_OF(ours, 100000, need(tnr_view_permute(&made.a, NULL, &view)));
+    bench_row("dispatch", "transposed view", "ns", ours, "none", 0.0, true);
+    need(tnr_view_mut_slice_axis(&made.out, 1, upper, &halves[0]));
+    need(tnr_view_mut_slice_axis(&made.out, 1, lower, &halves[1]));
+    BEST_OF(ours, 100000, need(tnr_view_mut_split(halves, 2, &granted)));
+    bench_row("dispatch", "split in two", "ns", ours, "none", 0.0, true);
+    BEST_OF(ours, 100000, {
+        need(tnr_map_read(&made.a, &map));
+        need(tnr_unmap_read(&map));
+    });
+    bench_row("dispatch", "map and unmap for reading", "ns", ours, "none", 0.0, true);
+    release_operands(&made);
+}
+
+int bench_dispatch(void)
+{
+    tnr_domain *heap = NULL;
+    tnr_engine *engine = NULL;
+    need(tnr_heap_create(&heap));
+    need(tnr_engine_create(heap, NULL, &engine));
+    bench_elementwise(heap, engine);
+    bench_products(heap, engine);
+    bench_views(heap);
+    need(tnr_engine_destroy(&engine));
+    need(tnr_domain_close(&heap));
+    return 0;
+}
