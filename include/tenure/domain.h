@@ -79,7 +79,10 @@ typedef struct tnr_block {
     uint64_t tag;        /**< the domain's own, to find and check the block */
 } tnr_block;
 
-/** What is out, what was, what is left. Bytes are those of blocks, rounding included. */
+/**
+ * What is out, what was, what is left. Bytes are those of blocks, rounding included. A call that fails half way gives
+ * back what it took: then only peak_bytes, allocations and failures, which are history, may have grown.
+ */
 typedef struct tnr_domain_statistics {
     uint64_t blocks;       /**< blocks that are out */
     uint64_t bytes;        /**< their bytes */
@@ -120,7 +123,10 @@ typedef struct tnr_domain_ops {
     /** Required. Take a block back; the library has checked that it is out and unleased. Must succeed. */
     void (*release)(void *state, const tnr_block *block);
 
-    /** Required when access is mapped, else NULL. *host gets a pointer to the whole block, valid until unmap. */
+    /**
+     * Required when access is mapped, else NULL. *host gets a pointer to the whole block, valid until its unmap. Readers,
+     * and writers of parts of a split, map one block several times at once: all such mappings show the same bytes.
+     */
     tnr_status (*map)(void *state, const tnr_block *block, tnr_map_mode mode, void **host);
 
     /** Required when access is mapped, else NULL. After it returns, what was written is what the block holds. */
@@ -146,7 +152,7 @@ typedef struct tnr_domain_config {
 /**
  * Make a domain from a program's table of functions.
  *
- * @param home   keeps the domain's state and the handles of its tensors; must be host-direct and outlive the domain.
+ * @param home   its home keeps the domain's state and the handles of its tensors, and must outlive the domain.
  * @param domain written on success.
  * Errors: TNR_ERR_ARGUMENT when a required entry is missing or the sizes are wrong; TNR_ERR_MEMORY when home is full;
  * whatever ops->open answers. Cost: one block of home.
@@ -254,8 +260,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_need_add(tnr_need *sum, const tnr_need *te
  * here means exactly need->blocks and the handles' blocks. Exact for a region that starts on a multiple of 64; add 63 for
  * one that may not. With a larger options->page the same holds for that multiple, and the answer is an upper bound: it
  * grants each block the most that rounding can cost it. Blocks of a region above 256 GiB are rounded to 128 bytes or
- * more, as if options->page said so. To ask before there is control memory, let options->control be any address. A need of more than what fits in 64
- * bits is TNR_ERR_OVERFLOW. Give the arena the *max_blocks that comes back.
+ * more, as if options->page said so. To ask before there is control memory, let options->control be any address. A need
+ * of more than what fits in 64 bits is TNR_ERR_OVERFLOW. Give the arena the *max_blocks that comes back.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *options,
                                                   uint64_t *region_bytes, uint64_t *control_bytes,

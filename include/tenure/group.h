@@ -44,7 +44,7 @@ typedef struct tnr_descriptor {
     uint64_t byte_count;
 } tnr_descriptor;
 
-/** Empty group whose tables live in home (host-direct). Cost: blocks of home as the tables grow. */
+/** Empty group whose tables live in the home of `home`. Cost: blocks there as the tables grow. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_create(tnr_domain *home, tnr_group **group);
 
 /**

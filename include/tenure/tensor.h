@@ -117,7 +117,10 @@ typedef struct tnr_exported {
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_export(tnr_tensor **tensor, tnr_exported *exported);
 
-/** The inverse: own exported bytes again, without a copy, and zero *exported. The handle comes from home. */
+/**
+ * The inverse: own exported bytes again, without a copy, and zero *exported. The handle of adopted bytes comes from home;
+ * that of a domain's block from the domain's own home, as ever.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_import(tnr_domain *home, tnr_exported *exported, tnr_tensor **tensor);
 
 /** Give exported bytes back to where they came from and zero *exported. NULL and a zeroed struct are fine. */
@@ -153,7 +156,10 @@ typedef struct tnr_tensor_info {
     tnr_host_access access;
 } tnr_tensor_info;
 
-/** Fill *info. TNR_ERR_STALE when the tensor is gone or in a group. Thread-safe. */
+/**
+ * Fill *info. TNR_ERR_STALE when the tensor is gone or in a group. Takes no lease: thread-safe among readers, while nobody
+ * consumes the tensor.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_describe(const tnr_tensor *tensor, tnr_tensor_info *info);
 
 /* ---- Touching ------------------------------------------------------------------------------------------------------- */

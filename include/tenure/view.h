@@ -194,9 +194,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_view_overlap(const tnr_view *a, const tnr_
 /**
  * Ask that several writable views may be written at the same time.
  *
- * Every pair is compared as tnr_view_overlap compares: two rows of a column-major 2x2 share nothing. When all are proved disjoint, *granted is true and the parts are marked as siblings:
- * each can be leased for writing while the others are, on other threads too. Otherwise *granted is false and nothing
- * changed: "not proved" is an answer, not an error. Views cut from a part later stay that part.
+ * Every pair is compared as tnr_view_overlap compares: two rows of a column-major 2x2 share nothing. When all are proved
+ * disjoint, *granted is true and the parts are marked as siblings: each is leased for itself, by many readers (up to 63) or
+ * one writer, on other threads too. Otherwise *granted is false and nothing changed: "not proved" is an answer, not an
+ * error. Views cut from a part later stay that part.
  * Errors: TNR_ERR_ARGUMENT when count > TNR_MAX_PARTS; TNR_ERR_STALE. O(count^2 * rank), no allocation.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_split(tnr_view_mut *parts, size_t count, bool *granted);

@@ -7,9 +7,10 @@
  *
  *   control: | struct tnr_domain | struct arena | descriptors, row bits, list heads |
  *
- * A granule is `page`, at least 64 bytes, doubled until 32 bits can number those of the region (from 256 GiB on). Blocks
- * have no headers; what is known of one lies in its descriptor: where, how large, for whom, number, generation. A block
- * that comes back must agree with all of them, so no block is taken back that is not out, whatever its bytes say.
+ * A granule is `page`, at least 64 bytes, doubled until 32 bits can number those of the region (from 256 GiB on).
+ * Blocks have no headers; what is known of one lies in its descriptor: where, how large, for whom, number, generation.
+ * A block that comes back must agree with all of them, so no block is taken back that is not out, whatever its bytes
+ * say.
  *
  * Threads: one lock, held for the bounded time of one call of tlsf.c.
  */
@@ -36,7 +37,7 @@ typedef struct arena {
 
 static inline uint64_t granules_to_bytes(const arena *self, uint64_t granules) { return granules << self->shift; }
 
-/* ---- The class ---------------------------------------------------------------------------------------------------- */
+/* ---- The class --------------------------------------------------------------------------------------------------- */
 
 static TNRI_COLD tnr_status no_room(const arena *self, uint64_t bytes, uint64_t alignment)
 {
@@ -196,7 +197,7 @@ static const tnri_domain_class arena_class = {
     .destroy = arena_destroy,
 };
 
-/* ---- Sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t control_need(uint32_t rows, uint32_t max_blocks)
 {
@@ -292,7 +293,8 @@ tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *option
     uint64_t blocks;
     TNR_REQUIRE(add_times(need->bytes, TNRI_SLAB_CHUNK_BYTES, chunks, &bytes) &&
                     tnri_add_u64(need->blocks, chunks, &blocks) && blocks <= TNRI_TLSF_MOST_BLOCKS,
-                TNR_ERR_OVERFLOW, "arena_bytes: %llu bytes in %llu blocks and %llu handles are more than an arena can hold",
+                TNR_ERR_OVERFLOW,
+                "arena_bytes: %llu bytes in %llu blocks and %llu handles are more than an arena can hold",
                 TNRI_LLU(need->bytes), TNRI_LLU(need->blocks), TNRI_LLU(need->handles));
     const uint64_t limit = options->max_blocks != 0 ? options->max_blocks : tnri_max_u64(blocks, 1U);
     TNR_REQUIRE(limit >= blocks, TNR_ERR_ARGUMENT, "arena_bytes: max_blocks is %llu, the need has %llu blocks",
@@ -321,7 +323,7 @@ tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *option
     return TNR_OK;
 }
 
-/* ---- Birth and reset ---------------------------------------------------------------------------------------------- */
+/* ---- Birth and reset --------------------------------------------------------------------------------------------- */
 
 /* Where everything lies, as addresses. */
 typedef struct layout {
@@ -379,7 +381,8 @@ static tnr_status plan_layout(uint64_t region, uint64_t bytes, const tnr_arena_o
     TNR_REQUIRE(tnri_add_u64(control, options->control_bytes, &control_end) &&
                     tnri_round_up(control, TNRI_UNIT, &at->control) && at->control <= control_end &&
                     control_end - at->control >= head,
-                TNR_ERR_ARGUMENT, "arena_create: control has %llu bytes, the bookkeeping needs %llu from a multiple of 64",
+                TNR_ERR_ARGUMENT,
+                "arena_create: control has %llu bytes, the bookkeeping needs %llu from a multiple of 64",
                 TNRI_LLU(options->control_bytes), TNRI_LLU(head));
     TNR_REQUIRE(at->control + head <= region || at->control >= end, TNR_ERR_OVERLAP,
                 "arena_create: control lies in the region");
@@ -400,9 +403,10 @@ tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_option
     const uint64_t max_blocks = options->max_blocks != 0 ? options->max_blocks : default_max_blocks(bytes);
     layout at = {0, 0, 0, 0, 0};
     TNR_TRY(plan_layout((uint64_t)(uintptr_t)region, bytes, options, (uint32_t)max_blocks, &at));
-    unsigned char *control = options->control == NULL
-                                 ? (unsigned char *)region + (at.control - (uint64_t)(uintptr_t)region)
-                                 : (unsigned char *)options->control + (at.control - (uint64_t)(uintptr_t)options->control);
+    unsigned char *control =
+        options->control == NULL
+            ? (unsigned char *)region + (at.control - (uint64_t)(uintptr_t)region)
+            : (unsigned char *)options->control + (at.control - (uint64_t)(uintptr_t)options->control);
     tnr_domain prepared;
     memset(&prepared, 0, sizeof(prepared));
     TNR_TRY(tnri_domain_init(&prepared, &arena_class, NULL, options->placement, TNR_ACCESS_DIRECT));

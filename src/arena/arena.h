@@ -75,7 +75,10 @@ void tnri_handle_cancel(tnr_domain *domain, tnr_allocation_reason reason, uint64
 /* Make a filled slot a handle that views may name from now on. */
 void tnri_handle_publish(tnri_handle *handle, tnri_handle_kind kind);
 
-/* The slot at this address, or NULL when it is none of the home's: never looks at memory that is not a slot. O(chunks). */
+/*
+ * The slot at this address, or NULL when it is none of the home's: never looks at memory that is not a slot. O(chunks). The
+ * lock of the home's slab is held.
+ */
 tnri_handle *tnri_slab_find(tnr_domain *home, uint64_t address);
 
 /* Give all chunks back; nothing is out any more. */
@@ -207,14 +210,14 @@ bool tnri_is_pool(const tnr_domain *domain);
 bool tnri_is_heap(const tnr_domain *domain);
 
 /* What a block of the pool that is out is to pool->parent; and: it leaves the pool for good, the parent's block it is. */
-void tnri_pool_parent_block(tnr_domain *pool, const tnr_block *block, tnr_block *parent_block);
-void tnri_pool_detach(tnr_domain *pool, const tnr_block *block);
+void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_block *parent_block);
+void tnri_pool_detach(tnr_domain *domain, const tnr_block *block);
 
 /*
  * Retain a block of pool->parent as if it had been released to the pool. False when it does not fit under the cap or no
  * entry can be had: the block is still the caller's.
  */
-bool tnri_pool_accept(tnr_domain *pool, const tnr_block *parent_block);
+bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block);
 
 /* Need of one record of `bytes` bytes. */
 tnr_status tnri_record_need(uint64_t bytes, tnr_need *need);

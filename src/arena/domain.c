@@ -159,36 +159,48 @@ static TNRI_NOINLINE tnr_status raw_allocate(tnr_domain *domain, uint64_t bytes,
     return TNR_OK;
 }
 
+/* Is this slot the block's? The slab's lock is held: a slot leaves the kind BLOCK only under it. */
+static tnr_status raw_recognise(const tnr_domain *domain, const tnri_handle *handle, const tnr_block *block)
+{
+    /* The tag is only believed once it is known to be one of our slots. */
+    if (handle == NULL || block->allocation == 0 ||
+        block->allocation > atomic_load_explicit(&domain->minted, memory_order_relaxed)) {
+        return TNR_ERR_FOREIGN;
+    }
+    if (atomic_load_explicit(&handle->kind, memory_order_acquire) != TNRI_HANDLE_BLOCK) {
+        return TNR_ERR_STALE;
+    }
+    const raw_block *raw = (const raw_block *)(const void *)handle;
+    const tnr_block *out = &raw->block;
+    const bool same = out->address == block->address && out->bytes == block->bytes;
+    if (raw->domain != domain) {
+        return out->allocation == block->allocation && same ? TNR_ERR_FOREIGN : TNR_ERR_STALE;
+    }
+    if (out->allocation != block->allocation) {
+        /* May have had this slot before, also with a later number: an exported tensor's is as old as the tensor. */
+        return TNR_ERR_STALE;
+    }
+    return same ? TNR_OK : TNR_ERR_FOREIGN;
+}
+
 /* The program gives its right to a block up: *taken is what the class knows it as. */
 static tnr_status raw_retake(const char *op, tnr_domain *domain, const tnr_block *block, tnri_handle **slot,
                              tnr_block *taken)
 {
-    /* The tag is only believed once it is known to be one of our slots. */
+    tnri_lock *lock = &domain->home->slab.lock;
+    tnri_lock_take(lock);
     tnri_handle *handle = tnri_slab_find(domain->home, block->tag);
-    TNR_REQUIRE(handle != NULL && block->allocation != 0 &&
-                    block->allocation <= atomic_load_explicit(&domain->minted, memory_order_relaxed),
-                TNR_ERR_FOREIGN, "%s: %s did not hand this block out", op, tnr_domain_name(domain));
-    raw_block *raw = (raw_block *)(void *)handle;
-    uint32_t expected = TNRI_HANDLE_BLOCK;
-    if (atomic_load_explicit(&handle->kind, memory_order_acquire) == TNRI_HANDLE_BLOCK) {
-        /*
-         * The slot's own number with something else changed, or the block as it is but another domain's: never handed out.
-         * Any other number may have had this slot before; an exported tensor's is not newer than those before it.
-         */
-        const bool number = raw->block.allocation == block->allocation;
-        const bool same = number && raw->block.address == block->address && raw->block.bytes == block->bytes;
-        TNR_REQUIRE(raw->domain == domain ? same || !number : !same, TNR_ERR_FOREIGN,
-                    "%s: %s did not hand this block out", op, tnr_domain_name(domain));
-        if (same && raw->domain == domain &&
-            atomic_compare_exchange_strong_explicit(&handle->kind, &expected, TNRI_HANDLE_FREE, memory_order_acq_rel,
-                                                    memory_order_relaxed)) {
-            *slot = handle;
-            *taken = raw->block;
-            return TNR_OK;
-        }
+    const tnr_status status = raw_recognise(domain, handle, block);
+    if (status == TNR_OK) {
+        *taken = ((const raw_block *)(const void *)handle)->block;
+        atomic_store_explicit(&handle->kind, (uint32_t)TNRI_HANDLE_FREE, memory_order_relaxed);
     }
-    return tnri_fail(TNR_ERR_STALE, "%s: block %llu of %s was released before", op, TNRI_LLU(block->allocation),
-                     tnr_domain_name(domain));
+    tnri_lock_give(lock);
+    TNR_REQUIRE(status != TNR_ERR_STALE, TNR_ERR_STALE, "%s: block %llu of %s was released before", op,
+                TNRI_LLU(block->allocation), tnr_domain_name(domain));
+    TNR_REQUIRE(status == TNR_OK, TNR_ERR_FOREIGN, "%s: %s did not hand this block out", op, tnr_domain_name(domain));
+    *slot = handle;
+    return TNR_OK;
 }
 
 static TNRI_NOINLINE tnr_status raw_release(tnr_domain *domain, const tnr_block *block)

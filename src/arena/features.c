@@ -4,9 +4,9 @@
  */
 #include "tenure/features.h"
 
-#include "features_internal.h"
 #include "base.h"
 #include "features_config.h"
+#include "features_internal.h"
 
 void tnr_features(tnr_feature_set *features)
 {
@@ -33,9 +33,10 @@ void tnr_features(tnr_feature_set *features)
 
 tnr_status tnri_hwloc_version_check(unsigned built, unsigned running)
 {
-    TNR_REQUIRE(built >> 16 == running >> 16, TNR_ERR_BACKEND,
-                "tnr_features_check: built against hwloc API version %d, expected the same major version at run time, found %d",
-                (int)(built >> 16), (int)(running >> 16));
+    TNR_REQUIRE(
+        built >> 16 == running >> 16, TNR_ERR_BACKEND,
+        "tnr_features_check: built against hwloc API version %d, expected the same major version at run time, found %d",
+        (int)(built >> 16), (int)(running >> 16));
     return TNR_OK;
 }
 

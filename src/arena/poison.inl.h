@@ -2,10 +2,10 @@
 /*
  * Marks on memory that a program must not touch: free blocks of arenas, buffers that wait in a pool, free handle slots.
  *
- * Under AddressSanitizer a touch of marked memory is a report; under Valgrind (builds without NDEBUG where its header was
- * found) too, and fresh memory counts as not initialised. Builds without NDEBUG also fill: fresh memory with
- * TNRI_FILL_FRESH, freed with TNRI_FILL_FREED, so that stray values have a face. Elsewhere all of this is nothing at all,
- * and no byte is touched. Both tools keep track of 8 bytes at a time here: ranges should start on multiples of 8.
+ * Under AddressSanitizer a touch of marked memory is a report; under Valgrind (builds without NDEBUG where its header
+ * was found) too, and fresh memory counts as not initialised. Builds without NDEBUG also fill: fresh memory with
+ * TNRI_FILL_FRESH, freed with TNRI_FILL_FREED, so that stray values have a face. Elsewhere all of this is nothing at
+ * all, and no byte is touched. Both tools keep track of 8 bytes at a time here: ranges should start on multiples of 8.
  */
 #ifndef TENURE_ARENA_POISON_INL_H
 #define TENURE_ARENA_POISON_INL_H

@@ -184,21 +184,19 @@ static uint64_t trim(tnri_pool *pool, uint64_t keep)
 
 /* ---- Taking ------------------------------------------------------------------------------------------------------ */
 
-/* An entry and a buffer for it from the parent. */
+/* A buffer from the parent and an entry for it: in this order, so that a parent that is full costs the home nothing. */
 static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_pool_entry **entry,
                              tnr_block *parent_block)
 {
-    tnri_pool_entry *taken;
-    TNR_TRY(tnri_pool_entry_take(pool, &taken));
     tnr_domain *parent = pool->domain.parent;
-    const tnr_status status = parent->kind->allocate(parent, bytes, alignment, TNRI_FOR_TENSOR, parent_block);
+    tnr_block taken;
+    TNR_TRY(parent->kind->allocate(parent, bytes, alignment, TNRI_FOR_TENSOR, &taken));
+    const tnr_status status = tnri_pool_entry_take(pool, entry);
     if (status != TNR_OK) {
-        tnri_lock_take(&pool->lock);
-        tnri_pool_entry_idle(pool, taken);
-        tnri_lock_give(&pool->lock);
+        tnri_block_give(parent, &taken);
         return status;
     }
-    *entry = taken;
+    *parent_block = taken;
     return TNR_OK;
 }
 

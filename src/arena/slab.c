@@ -175,17 +175,14 @@ void tnri_handle_give(tnr_domain *domain, tnri_handle *handle, bool released)
 
 tnri_handle *tnri_slab_find(tnr_domain *home, uint64_t address)
 {
-    tnri_slab *slab = &home->slab;
     tnri_handle *found = NULL;
-    tnri_lock_take(&slab->lock);
-    for (tnri_slab_chunk *chunk = slab->chunks; chunk != NULL && found == NULL; chunk = chunk->next) {
+    for (tnri_slab_chunk *chunk = home->slab.chunks; chunk != NULL && found == NULL; chunk = chunk->next) {
         const uint64_t first = (uint64_t)(uintptr_t)chunk + TNRI_UNIT;
         if (address >= first && (address - first) / TNRI_HANDLE_BYTES < TNRI_SLAB_CHUNK_SLOTS &&
             (address - first) % TNRI_HANDLE_BYTES == 0) {
             found = chunk_slot(chunk, (uint32_t)((address - first) / TNRI_HANDLE_BYTES));
         }
     }
-    tnri_lock_give(&slab->lock);
     return found;
 }
 

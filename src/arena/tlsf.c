@@ -6,7 +6,7 @@
  */
 #include "tlsf_internal.h"
 
-/* ---- Classes ------------------------------------------------------------------------------------------------------ */
+/* ---- Classes ----------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t class_row(uint32_t units)
 {
@@ -48,7 +48,7 @@ static inline uint32_t next_class(const tnri_tlsf *tlsf, uint32_t class)
     return upper * TNRI_TLSF_COLUMNS + tnri_lowest_bit(tlsf->row_bits[upper]);
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 static inline void list_insert(tnri_tlsf *tlsf, uint32_t index)
 {
@@ -101,7 +101,7 @@ static inline void spare_give(tnri_tlsf *tlsf, uint32_t index)
     tlsf->spare = index;
 }
 
-/* ---- Birth -------------------------------------------------------------------------------------------------------- */
+/* ---- Birth ------------------------------------------------------------------------------------------------------- */
 
 /* Descriptors: the sentinel and 2 * block_limit + 1. */
 static inline uint64_t descriptor_count(uint32_t block_limit) { return 2U * (uint64_t)block_limit + 2U; }
@@ -150,7 +150,7 @@ void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t bloc
     list_insert(tlsf, 1U);
 }
 
-/* ---- Take --------------------------------------------------------------------------------------------------------- */
+/* ---- Take -------------------------------------------------------------------------------------------------------- */
 
 /* Units that must be skipped at the head of a block so that the rest starts at a multiple of alignment. */
 static inline uint64_t lead_of(const tnri_tlsf *tlsf, const tnri_tlsf_block *block, uint64_t alignment)
@@ -167,33 +167,37 @@ static inline bool fits(const tnri_tlsf *tlsf, const tnri_tlsf_block *block, uin
 static inline bool is_small(const tnri_tlsf *tlsf, uint32_t units) { return units < tlsf->small; }
 
 /*
- * Look for a block in `class` and in the classes above it, at no more than TNRI_TLSF_PROBES blocks of each of so many
- * classes. A large request takes the smallest block that fits, from the first class that has one. A small one takes the
- * one at the lowest address of the first TNRI_TLSF_PROBES that fit.
+ * Look for a block at the first TNRI_TLSF_PROBES of `class` and at the heads of the classes above it. A large request
+ * takes the tightest of its class, else the next head that fits. A small one takes the lowest address among its class
+ * and the next TNRI_TLSF_HEADS heads that fit.
  */
 static inline uint32_t search(const tnri_tlsf *tlsf, uint32_t class, uint32_t units, uint64_t alignment)
 {
     const bool small = is_small(tlsf, units);
     uint32_t best = 0;
     uint32_t best_key = UINT32_MAX;
-    uint32_t wanted = small ? TNRI_TLSF_PROBES : 1U;
-    for (uint32_t tries = 0; tries < TNRI_TLSF_PROBES; tries++) {
-        uint32_t index = tlsf->heads[class];
-        for (uint32_t probe = 0; index != 0U && probe < TNRI_TLSF_PROBES; probe++) {
-            const tnri_tlsf_block *block = &tlsf->blocks[index];
-            if (fits(tlsf, block, units, alignment)) {
-                const uint32_t key = small ? block->offset : block->units;
-                if (key < best_key) {
-                    best_key = key;
-                    best = index;
-                }
-                wanted -= wanted != 0U ? 1U : 0U;
-            }
-            index = block->u.list.next;
+    uint32_t index = tlsf->heads[class];
+    for (uint32_t probe = 0; index != 0U && probe < TNRI_TLSF_PROBES; probe++) {
+        const tnri_tlsf_block *block = &tlsf->blocks[index];
+        const uint32_t key = small ? block->offset : block->units;
+        if (key < best_key && fits(tlsf, block, units, alignment)) {
+            best_key = key;
+            best = index;
         }
-        class = wanted != 0U ? next_class(tlsf, class) : 0U;
+        index = block->u.list.next;
+    }
+    uint32_t wanted = small ? TNRI_TLSF_HEADS : best == 0U;
+    for (uint32_t probe = 0; wanted != 0U && probe < TNRI_TLSF_PROBES; probe++) {
+        class = next_class(tlsf, class);
         if (class == 0U) {
             break;
+        }
+        index = tlsf->heads[class];
+        const tnri_tlsf_block *block = &tlsf->blocks[index];
+        if (fits(tlsf, block, units, alignment)) {
+            best = block->offset < best_key ? index : best;
+            best_key = block->offset < best_key ? block->offset : best_key;
+            wanted--;
         }
     }
     return best;
@@ -277,7 +281,7 @@ uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uin
     return index;
 }
 
-/* ---- Give --------------------------------------------------------------------------------------------------------- */
+/* ---- Give -------------------------------------------------------------------------------------------------------- */
 
 void tnri_tlsf_give(tnri_tlsf *tlsf, uint32_t index)
 {
@@ -305,7 +309,7 @@ void tnri_tlsf_give(tnri_tlsf *tlsf, uint32_t index)
     list_insert(tlsf, index);
 }
 
-/* ---- Look --------------------------------------------------------------------------------------------------------- */
+/* ---- Look -------------------------------------------------------------------------------------------------------- */
 
 uint32_t tnri_tlsf_largest(const tnri_tlsf *tlsf)
 {

@@ -3,19 +3,19 @@
  * A two-level good-fit allocator over a range of units, numbered from 0. It deals in numbers only: what a unit is, and
  * where it lies, is its caller's business, so it can never touch the memory that it divides.
  *
- * Every block, free or out, has a descriptor in one array. Free neighbours are merged at once, so between two blocks that
- * are out there is at most one free one, and block_limit blocks out need 2 * block_limit + 1 descriptors at most:
- * splitting never lacks one. Descriptor 0 is a sentinel that closes the ring of neighbours and ends every list; it counts
- * as a block that is out, so that merging stops at it without asking.
+ * Every block, free or out, has a descriptor in one array. Free neighbours are merged at once, so between two blocks
+ * that are out there is at most one free one, and block_limit blocks out need 2 * block_limit + 1 descriptors at most:
+ * splitting never lacks one. Descriptor 0 is a sentinel that closes the ring of neighbours and ends every list; it
+ * counts as a block that is out, so that merging stops at it without asking.
  *
- * Size classes: 64 per power of two. Row 0 holds 0..63 units exactly, row r > 0 holds 2^(r+5) .. 2^(r+6) - 1 in 64 equal
- * steps. One bit per row, one word of bits per row.
+ * Size classes: 64 per power of two. Row 0 holds 0..63 units exactly, row r > 0 holds 2^(r+5) .. 2^(r+6) - 1 in 64
+ * equal steps. One bit per row, one word of bits per row.
  *
- * Where a request goes. A large one takes the tightest block that fits and its high end, a small one (under 1/128 of the
- * range) the lowest of the first 8 that fit and its low end: small blocks gather at low addresses, large holes stay
- * whole, and what is cut off a hole lies beside blocks of its own kind. On the trace of tests/bench/bench_arena.c the room
- * needed per peak live byte is 1.155 in the mean (worst of 40 seeds 1.195). Tightest block and low end for all needs 1.19,
- * lowest of all that fit for all 1.18, the two ends with the tightest block for all 1.19.
+ * Where a request goes. A large one takes the tightest block that fits and its high end, a small one (under 1/128 of
+ * the range) the lowest of a few that fit and its low end: small blocks gather at low addresses, large holes stay
+ * whole, and what is cut off a hole lies beside blocks of its own kind. On the trace of tests/bench/bench_arena.c the
+ * room needed per peak live byte is 1.153 in the mean (worst of 24 seeds 1.195). Tightest block and low end for all
+ * needs 1.19, lowest of all that fit for all 1.18, the two ends with the tightest block for all 1.19.
  *
  * After Masmano, Ripoll, Crespo, Real, "TLSF: a new dynamic memory allocator for real-time systems", ECRTS 2004.
  * Not thread-safe.
@@ -34,6 +34,8 @@
 #define TNRI_TLSF_MOST_BLOCKS 0x7FFFFFFEU
 /* Free blocks of one class that a search looks at. */
 #define TNRI_TLSF_PROBES 8U
+/* Free blocks of higher classes among which a small request chooses. */
+#define TNRI_TLSF_HEADS 3U
 /* Requests under this share of the range are small. */
 #define TNRI_TLSF_SMALL_SHARE 128U
 
@@ -59,14 +61,14 @@ typedef struct tnri_tlsf_block {
 } tnri_tlsf_block;
 
 typedef struct tnri_tlsf {
-    uint64_t row_map;    /* rows that have a free block */
-    uint64_t *row_bits;  /* rows words: columns that have a free block */
-    uint32_t *heads;     /* rows * 64: first free block of each class, 0 for none */
+    uint64_t row_map;   /* rows that have a free block */
+    uint64_t *row_bits; /* rows words: columns that have a free block */
+    uint32_t *heads;    /* rows * 64: first free block of each class, 0 for none */
     tnri_tlsf_block *blocks;
-    uint64_t origin;     /* number of unit 0 in the address space: what alignment refers to */
+    uint64_t origin; /* number of unit 0 in the address space: what alignment refers to */
     uint64_t free_units;
     uint32_t unit_count;
-    uint32_t small;      /* requests under so many units are small */
+    uint32_t small; /* requests under so many units are small */
     uint32_t rows;
     uint32_t block_limit;
     uint32_t blocks_out;
@@ -78,7 +80,10 @@ typedef struct tnri_tlsf {
 uint32_t tnri_tlsf_rows(uint32_t units);
 uint32_t tnri_tlsf_most_units(uint32_t rows);
 
-/* Bytes of 64-byte aligned memory for the tables, a multiple of 64; block_limit <= TNRI_TLSF_MOST_BLOCKS: no overflow. */
+/*
+ * Bytes of 64-byte aligned memory for the tables, a multiple of 64; block_limit <= TNRI_TLSF_MOST_BLOCKS: no
+ * overflow.
+ */
 uint64_t tnri_tlsf_table_bytes(uint32_t rows, uint32_t block_limit);
 
 /* One free block of `units` >= 1 units. `tables` has tnri_tlsf_table_bytes bytes. */

@@ -159,10 +159,11 @@ tnr_status tnri_fail_unsupported(const char *op, tnr_dtype dtype)
 
 tnr_status tnri_fail_shape(const char *op, const char *what, int rank, const int64_t *expected, const tnr_view *found)
 {
-    TNR_REQUIRE(rank == found->rank, TNR_ERR_SHAPE, "%s: %s has rank %d, expected %d", op, what, (int)found->rank, rank);
+    TNR_REQUIRE(rank == found->rank, TNR_ERR_SHAPE, "%s: %s has rank %d, expected %d", op, what, (int)found->rank,
+                rank);
     for (int i = 0; i < rank; ++i) {
-        TNR_REQUIRE(expected[i] == found->shape[i], TNR_ERR_SHAPE, "%s: %s has extent %lld on axis %d, expected %lld", op,
-                    what, TNRI_LL(found->shape[i]), i, TNRI_LL(expected[i]));
+        TNR_REQUIRE(expected[i] == found->shape[i], TNR_ERR_SHAPE, "%s: %s has extent %lld on axis %d, expected %lld",
+                    op, what, TNRI_LL(found->shape[i]), i, TNRI_LL(expected[i]));
     }
     return tnri_fail(TNR_ERR_SHAPE, "%s: %s does not fit", op, what);
 }

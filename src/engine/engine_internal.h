@@ -40,8 +40,7 @@ tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine);
 
 static inline tnr_status tnri_engine_enter(const char *op, tnr_engine *engine)
 {
-    if (TNRI_UNLIKELY(engine == NULL ||
-                      atomic_exchange_explicit(&engine->busy, 1U, memory_order_acquire) != 0U)) {
+    if (TNRI_UNLIKELY(engine == NULL || atomic_exchange_explicit(&engine->busy, 1U, memory_order_acquire) != 0U)) {
         return tnri_engine_refuse(op, engine);
     }
     return TNR_OK;

@@ -49,8 +49,8 @@ bool tnri_blis_works(void)
     double one = 1.0;
     double nothing = 0.0;
     rntm_t rntm = one_thread();
-    bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, 2, 2, 2, &one, (double *)a, 4, 2, (double *)b, 2, 1, &nothing, c, 2,
-                 1, NULL, &rntm);
+    bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, 2, 2, 2, &one, (double *)a, 4, 2, (double *)b, 2, 1, &nothing, c,
+                 2, 1, NULL, &rntm);
     return c[0] == 19.0 && c[1] == 22.0 && c[2] == 43.0 && c[3] == 50.0;
 }
 
@@ -63,8 +63,8 @@ static bool nested(int64_t rows, int64_t columns, int64_t row_stride, int64_t co
     if (row_stride <= 0 || column_stride <= 0 || row_stride == INT64_MAX || column_stride == INT64_MAX) {
         return false;
     }
-    if (sizeof(dim_t) < sizeof(int64_t) && (row_stride > INT32_MAX || column_stride > INT32_MAX || rows > INT32_MAX ||
-                                            columns > INT32_MAX)) {
+    if (sizeof(dim_t) < sizeof(int64_t) &&
+        (row_stride > INT32_MAX || column_stride > INT32_MAX || rows > INT32_MAX || columns > INT32_MAX)) {
         return false;
     }
     return row_stride <= column_stride ? row_stride <= column_stride / rows : column_stride <= row_stride / columns;
@@ -86,15 +86,23 @@ void tnri_gemm_blis(const tnri_gemm *gemm)
     rntm_t rntm = one_thread();
     tnri_gemm_scalar alpha = gemm->alpha; /* BLIS takes pointers to what it does not change */
     tnri_gemm_scalar beta = gemm->beta;
-#define TNRI_BLIS_GEMM(call, type)                                                                                       \
-    call(trans_a, trans_b, gemm->m, gemm->n, gemm->k, (type *)&alpha, (type *)gemm->a, gemm->a_row, gemm->a_column,      \
-         (type *)gemm->b, gemm->b_row, gemm->b_column, (type *)&beta, (type *)gemm->c, gemm->c_row, gemm->c_column, NULL, \
-         &rntm)
+#define TNRI_BLIS_GEMM(call, type)                                                                                  \
+    call(trans_a, trans_b, gemm->m, gemm->n, gemm->k, (type *)&alpha, (type *)gemm->a, gemm->a_row, gemm->a_column, \
+         (type *)gemm->b, gemm->b_row, gemm->b_column, (type *)&beta, (type *)gemm->c, gemm->c_row, gemm->c_column, \
+         NULL, &rntm)
     switch (gemm->dtype) {
-    case TNR_F32: TNRI_BLIS_GEMM(bli_sgemm_ex, float); break;
-    case TNR_F64: TNRI_BLIS_GEMM(bli_dgemm_ex, double); break;
-    case TNR_C32: TNRI_BLIS_GEMM(bli_cgemm_ex, scomplex); break;
-    default: TNRI_BLIS_GEMM(bli_zgemm_ex, dcomplex); break;
+    case TNR_F32:
+        TNRI_BLIS_GEMM(bli_sgemm_ex, float);
+        break;
+    case TNR_F64:
+        TNRI_BLIS_GEMM(bli_dgemm_ex, double);
+        break;
+    case TNR_C32:
+        TNRI_BLIS_GEMM(bli_cgemm_ex, scomplex);
+        break;
+    default:
+        TNRI_BLIS_GEMM(bli_zgemm_ex, dcomplex);
+        break;
     }
 #undef TNRI_BLIS_GEMM
 }

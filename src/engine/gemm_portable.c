@@ -90,19 +90,31 @@ typedef struct gemm_blocks {
 uint64_t tnri_gemm_portable_bytes(const tnri_gemm *gemm)
 {
     switch (gemm->dtype) {
-    case TNR_F32: return blocks_f32(gemm).bytes;
-    case TNR_F64: return blocks_f64(gemm).bytes;
-    case TNR_C32: return blocks_c32(gemm).bytes;
-    default: return blocks_c64(gemm).bytes;
+    case TNR_F32:
+        return blocks_f32(gemm).bytes;
+    case TNR_F64:
+        return blocks_f64(gemm).bytes;
+    case TNR_C32:
+        return blocks_c32(gemm).bytes;
+    default:
+        return blocks_c64(gemm).bytes;
     }
 }
 
 void tnri_gemm_portable(const tnri_gemm *gemm, void *scratch)
 {
     switch (gemm->dtype) {
-    case TNR_F32: gemm_packed_f32(gemm, scratch); break;
-    case TNR_F64: gemm_packed_f64(gemm, scratch); break;
-    case TNR_C32: gemm_packed_c32(gemm, scratch); break;
-    default: gemm_packed_c64(gemm, scratch); break;
+    case TNR_F32:
+        gemm_packed_f32(gemm, scratch);
+        break;
+    case TNR_F64:
+        gemm_packed_f64(gemm, scratch);
+        break;
+    case TNR_C32:
+        gemm_packed_c32(gemm, scratch);
+        break;
+    default:
+        gemm_packed_c64(gemm, scratch);
+        break;
     }
 }

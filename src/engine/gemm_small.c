@@ -39,9 +39,17 @@
 void tnri_gemm_small(const tnri_gemm *gemm)
 {
     switch (gemm->dtype) {
-    case TNR_F32: gemm_small_f32(gemm); break;
-    case TNR_F64: gemm_small_f64(gemm); break;
-    case TNR_C32: gemm_small_c32(gemm); break;
-    default: gemm_small_c64(gemm); break;
+    case TNR_F32:
+        gemm_small_f32(gemm);
+        break;
+    case TNR_F64:
+        gemm_small_f64(gemm);
+        break;
+    case TNR_C32:
+        gemm_small_c32(gemm);
+        break;
+    default:
+        gemm_small_c64(gemm);
+        break;
     }
 }

@@ -8,23 +8,33 @@
 #include "engine_internal.h"
 
 /* Most multiplications that the straight loops do; extents all below SMALL_EXTENT are below it anyway. */
-#define SMALL_WORK 4096.0
-#define SMALL_EXTENT 16
+#define SMALL_WORK 1000.0
+#define SMALL_EXTENT 8
 
 static const tnr_matmul_options default_options = TNR_MATMUL_OPTIONS;
 
 static const tnri_gemm_scalar zero;
-static const tnri_gemm_scalar ones[TNR_C64 + 1] = {
-    [TNR_F32] = {.f32 = 1.0F}, [TNR_F64] = {.f64 = 1.0}, [TNR_C32] = {.c32 = {1.0F, 0.0F}}, [TNR_C64] = {.c64 = {1.0, 0.0}}};
+static const tnri_gemm_scalar ones[TNR_C64 + 1] = {[TNR_F32] = {.f32 = 1.0F},
+                                                   [TNR_F64] = {.f64 = 1.0},
+                                                   [TNR_C32] = {.c32 = {1.0F, 0.0F}},
+                                                   [TNR_C64] = {.c64 = {1.0, 0.0}}};
 
 static tnri_gemm_scalar to_scalar(tnr_dtype dtype, tnr_scalar scalar)
 {
     tnri_gemm_scalar made = {.c64 = {0.0, 0.0}};
     switch (dtype) {
-    case TNR_F32: made.f32 = (float)scalar.re; break;
-    case TNR_F64: made.f64 = scalar.re; break;
-    case TNR_C32: made.c32 = (tnr_c32){(float)scalar.re, (float)scalar.im}; break;
-    default: made.c64 = (tnr_c64){scalar.re, scalar.im}; break;
+    case TNR_F32:
+        made.f32 = (float)scalar.re;
+        break;
+    case TNR_F64:
+        made.f64 = scalar.re;
+        break;
+    case TNR_C32:
+        made.c32 = (tnr_c32){(float)scalar.re, (float)scalar.im};
+        break;
+    default:
+        made.c64 = (tnr_c64){scalar.re, scalar.im};
+        break;
     }
     return made;
 }
@@ -33,10 +43,14 @@ static tnri_gemm_scalar to_scalar(tnr_dtype dtype, tnr_scalar scalar)
 static bool scalar_is(tnr_dtype dtype, tnri_gemm_scalar scalar, double value)
 {
     switch (dtype) {
-    case TNR_F32: return (double)scalar.f32 == value;
-    case TNR_F64: return scalar.f64 == value;
-    case TNR_C32: return (double)scalar.c32.re == value && scalar.c32.im == 0.0F;
-    default: return scalar.c64.re == value && scalar.c64.im == 0.0;
+    case TNR_F32:
+        return (double)scalar.f32 == value;
+    case TNR_F64:
+        return scalar.f64 == value;
+    case TNR_C32:
+        return (double)scalar.c32.re == value && scalar.c32.im == 0.0F;
+    default:
+        return scalar.c64.re == value && scalar.c64.im == 0.0;
     }
 }
 
@@ -54,8 +68,12 @@ static void scale_output(const tnri_gemm *gemm)
         for (int64_t i = 0; i < gemm->m; ++i) {
             const int64_t at = i * gemm->c_row + j * gemm->c_column;
             switch (gemm->dtype) {
-            case TNR_F32: ((float *)gemm->c)[at] *= gemm->beta.f32; break;
-            case TNR_F64: ((double *)gemm->c)[at] *= gemm->beta.f64; break;
+            case TNR_F32:
+                ((float *)gemm->c)[at] *= gemm->beta.f32;
+                break;
+            case TNR_F64:
+                ((double *)gemm->c)[at] *= gemm->beta.f64;
+                break;
             case TNR_C32: {
                 tnr_c32 *c = (tnr_c32 *)gemm->c + at;
                 const tnr_c32 x = *c;

@@ -130,7 +130,8 @@ static tnr_status sum_run(const tnr_view *a, uint64_t gone, const tnr_view *out)
         spread[i] = (gone >> i & 1U) != 0 ? 0 : out->strides[kept++];
     }
     if (nothing) { /* sums of nothing, if there are any */
-        tnri_copy_elements(tnr_dtype_size(out->dtype), out->rank, out->shape, operands[0].data, out->strides, &zero, still);
+        tnri_copy_elements(tnr_dtype_size(out->dtype), out->rank, out->shape, operands[0].data, out->strides, &zero,
+                           still);
     } else {
         sum_walk(a, spread, operands[1].data, operands[0].data);
     }

@@ -54,7 +54,8 @@ static tnr_status copy_inside(tnr_engine *engine, const copy_call *call, const t
         return copy_run(call, source, target);
     }
     tnri_output output;
-    TNR_TRY(tnri_output_begin(call->op, engine, source->dtype, source->rank, source->shape, TNR_ALLOCATION_COPY, &output));
+    TNR_TRY(
+        tnri_output_begin(call->op, engine, source->dtype, source->rank, source->shape, TNR_ALLOCATION_COPY, &output));
     return tnri_output_end(&output, copy_run(call, source, &output.view.view), tensor);
 }
 

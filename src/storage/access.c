@@ -157,7 +157,8 @@ static tnr_status check_overlap(const char *op, const tnri_operand *operands, in
             continue;
         }
         return tnri_fail(TNR_ERR_OVERLAP, "%s: output %s operand %d", op,
-                         overlap == TNR_OVERLAP_SAME ? "may not be the elements of" : "is not proved apart from", other);
+                         overlap == TNR_OVERLAP_SAME ? "may not be the elements of" : "is not proved apart from",
+                         other);
     }
     return TNR_OK;
 }
@@ -174,7 +175,8 @@ static tnr_status map_root(const char *op, tnri_operand *carrier)
         return tnri_fail_residency(op, root);
     }
     void *host = NULL;
-    TNR_TRY(root->domain->kind->map(root->domain, &root->block, carrier->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, &host));
+    TNR_TRY(root->domain->kind->map(root->domain, &root->block, carrier->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ,
+                                    &host));
     carrier->held.host = host;
     return TNR_OK;
 }
@@ -203,9 +205,8 @@ static tnr_status give_all(tnri_operand *operands, int count, int mapped)
         }
         tnr_tensor *root = operand->held.root;
         if (TNRI_UNLIKELY(tnri_root_access(root) == TNR_ACCESS_MAPPED) && index < mapped && root->bytes != 0) {
-            const tnr_status status =
-                root->domain->kind->unmap(root->domain, &root->block,
-                                          operand->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, operand->held.host);
+            const tnr_status status = root->domain->kind->unmap(
+                root->domain, &root->block, operand->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, operand->held.host);
             answer = answer == TNR_OK ? status : answer;
         }
         operand->held.owns = false;
@@ -351,9 +352,9 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
         tnri_operand *operand = &operands[index];
         const tnr_view *view = operand->view;
         char *host = direct ? view->root->block.address : operands[carrier_of(operands, index)].held.host;
-        operand->data = counts[index] == 0 ? NULL
-                                           : host + view->window_begin +
-                                                 ((size_t)view->offset << tnri_dtype_shift[view->dtype]);
+        operand->data = counts[index] == 0
+                            ? NULL
+                            : host + view->window_begin + ((size_t)view->offset << tnri_dtype_shift[view->dtype]);
     }
     return TNR_OK;
 }

@@ -21,7 +21,7 @@ typedef struct word16 {
 
 #define WORD word1
 #define NAME(x) x##_1
-#define SIDE 32
+#define SIDE 64
 #include "copy.tmpl.h"
 
 #define WORD word4
@@ -75,10 +75,18 @@ void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, vo
     }
     do {
         switch (element_bytes) {
-        case 1: plane_1(&nest, axis != 0); break;
-        case 4: plane_4(&nest, axis != 0); break;
-        case 8: plane_8(&nest, axis != 0); break;
-        default: plane_16(&nest, axis != 0); break;
+        case 1:
+            plane_1(&nest, axis != 0);
+            break;
+        case 4:
+            plane_4(&nest, axis != 0);
+            break;
+        case 8:
+            plane_8(&nest, axis != 0);
+            break;
+        default:
+            plane_16(&nest, axis != 0);
+            break;
         }
     } while (tnri_nest_step(&nest, 2));
 }

@@ -46,6 +46,24 @@ static inline void NAME(tile)(char *target, int64_t target_row, int64_t target_c
 }
 
 /*
+ * A whole tile of unit steps goes through a buffer: each line of source and target is then touched in one go, which matters
+ * where power-of-two strides put all lines of a tile into the same few places of the cache.
+ */
+static inline void NAME(full_tile)(char *target, int64_t target_column, const char *source, int64_t source_row)
+{
+    WORD buffer[SIDE][SIDE];
+    for (int64_t i = 0; i < SIDE; ++i) {
+        memcpy(buffer[i], source + i * source_row, sizeof buffer[i]);
+    }
+    for (int64_t j = 0; j < SIDE; ++j) {
+        char *line = target + j * target_column;
+        for (int64_t i = 0; i < SIDE; ++i) {
+            AT(line, i * (int64_t)sizeof(WORD)) = buffer[i][j];
+        }
+    }
+}
+
+/*
  * Axis 0 ("row", where the target steps least) against axis 1 ("column", where the source does). Tiles of one cache line a
  * side, so that every line of either operand is used up while it is in the first-level cache; bands of columns keep the
  * pages in reach of the address-translation cache.
@@ -62,7 +80,7 @@ static void NAME(transpose)(char *target, int64_t target_row, int64_t target_col
             char *to = target + i * target_row + j * target_column;
             const char *from = source + i * source_row + j * source_column;
             if (unit && height == SIDE && breadth == SIDE) {
-                NAME(tile)(to, width, target_column, from, source_row, width, SIDE, SIDE);
+                NAME(full_tile)(to, target_column, from, source_row);
             } else {
                 NAME(tile)(to, target_row, target_column, from, source_row, source_column, height, breadth);
             }
@@ -76,16 +94,15 @@ static void NAME(plane)(const tnri_nest *nest, bool transposed)
     const int64_t *target = nest->strides[0];
     const int64_t *source = nest->strides[1];
     if (transposed) {
-        NAME(transpose)(nest->data[0], target[0], target[1], nest->data[1], source[0], source[1], nest->shape[0],
-                        nest->shape[1]);
+        NAME(transpose)
+        (nest->data[0], target[0], target[1], nest->data[1], source[0], source[1], nest->shape[0], nest->shape[1]);
         return;
     }
     const int64_t lines = nest->rank > 1 ? nest->shape[1] : 1;
     for (int64_t j = 0; j < lines; ++j) {
         const int64_t target_offset = nest->rank > 1 ? j * target[1] : 0;
         const int64_t source_offset = nest->rank > 1 ? j * source[1] : 0;
-        NAME(line)(nest->data[0] + target_offset, target[0], nest->data[1] + source_offset, source[0],
-                   nest->shape[0]);
+        NAME(line)(nest->data[0] + target_offset, target[0], nest->data[1] + source_offset, source[0], nest->shape[0]);
     }
 }
 

@@ -66,7 +66,9 @@ tnr_status tnr_draft_commit(tnr_draft **draft, tnr_tensor **tensor)
     TNR_REQUIRE(draft != NULL && *draft != NULL && tensor != NULL, TNR_ERR_ARGUMENT,
                 "draft_commit: draft and tensor must not be NULL");
     tnr_tensor *root = &(*draft)->tensor;
-    TNR_TRY(tnri_generation_end("draft_commit", root, TNRI_HANDLE_DRAFT, TNRI_HANDLE_TENSOR));
+    TNR_TRY(tnri_generation_hold("draft_commit", root, TNRI_HANDLE_DRAFT));
+    tnri_handle_publish(&root->handle, TNRI_HANDLE_DRAFT); /* views may know it from now on: its slot stays */
+    tnri_generation_end_held(root, TNRI_HANDLE_TENSOR);
     *draft = NULL;
     *tensor = root;
     return TNR_OK;

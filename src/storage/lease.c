@@ -37,7 +37,8 @@ static tnr_status fail_busy(const char *op, uint64_t lease, bool write)
                          wanted);
     }
     return tnri_fail(TNR_ERR_BUSY, "%s: %s live where a %s lease is wanted", op,
-                     (lease & WRITER) != 0 ? "a write lease on the owner is" : "leases on parts of the owner are", wanted);
+                     (lease & WRITER) != 0 ? "a write lease on the owner is" : "leases on parts of the owner are",
+                     wanted);
 }
 
 /* ---- Parts ------------------------------------------------------------------------------------------------------------------- */
@@ -122,7 +123,8 @@ static tnr_status lease_parts(const char *op, tnri_lease *lease)
     tnr_tensor *root = lease->root;
     uint64_t seen;
     if (!enter_changing(root, lease->generation, &seen)) {
-        return (uint32_t)(seen >> 32) != lease->generation ? fail_stale(op) : fail_busy(op, seen & LEASE_MASK, lease->write);
+        return (uint32_t)(seen >> 32) != lease->generation ? fail_stale(op)
+                                                           : fail_busy(op, seen & LEASE_MASK, lease->write);
     }
     if ((seen & SPLIT) == 0) {
         root->split = lease->split;

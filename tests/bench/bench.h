@@ -25,8 +25,8 @@ void bench_note(const char *suite, const char *text);
 uint64_t bench_now_ns(void);
 
 /*
- * A finer clock for single calls: the time-stamp counter where there is one, else bench_now_ns. bench_ns_per_tick measures
- * once how long a tick is.
+ * A finer clock for single calls: the time-stamp counter where there is one, else bench_now_ns. bench_ns_per_tick
+ * measures once how long a tick is.
  */
 static inline uint64_t bench_ticks(void)
 {
@@ -43,8 +43,8 @@ void bench_sort(uint32_t *samples, size_t count);
 double bench_quantile(const uint32_t *sorted, size_t count, double quantile);
 
 /*
- * A peer's library: the file that the environment variable names, or `fallback` when it is not set. Symbols stay its own.
- * NULL, and a remark, when there is none; a suite then leaves the peer's rows out.
+ * A peer's library: the file that the environment variable names, or `fallback` when it is not set. Symbols stay its
+ * own. NULL, and a remark, when there is none; a suite then leaves the peer's rows out.
  */
 void *bench_library(const char *suite, const char *variable, const char *fallback);
 

@@ -2,8 +2,8 @@
 /*
  * The arena on the mixed trace: 64 live blocks, sizes log-uniform from 4 KiB to 8 MiB, 400,000 random replacements.
  *
- * Latency: every call is timed by itself; the figures contain the clock (case "clock alone"). All allocators run the same
- * trace in turns, several rounds, the bounded ones in the same region of twice the peak; each figure is the least
+ * Latency: every call is timed by itself; the figures contain the clock (case "clock alone"). All allocators run the
+ * same trace in turns, several rounds, the bounded ones in the same region of twice the peak; each figure is the least
  * disturbed of the rounds. Room: the smallest region in which the whole trace runs, by bisection, over the peak of the
  * bytes that the trace asks for, for several seeds.
  *
@@ -29,7 +29,7 @@
 #define SEEDS 8U
 #define REGION_BYTES (UINT64_C(1) << 30)
 
-/* ---- The trace ---------------------------------------------------------------------------------------------------- */
+/* ---- The trace --------------------------------------------------------------------------------------------------- */
 
 typedef struct trace {
     uint32_t bytes[STEPS];
@@ -54,7 +54,7 @@ static void trace_make(trace *made, uint64_t seed)
     }
 }
 
-/* ---- Allocators --------------------------------------------------------------------------------------------------- */
+/* ---- Allocators -------------------------------------------------------------------------------------------------- */
 
 /* One allocator; slots hold what it handed out. start gets the region (not used by general allocators). */
 typedef struct allocator {
@@ -108,7 +108,10 @@ static bool tlsf_start(uint64_t bytes)
     return tlsf.heap != NULL;
 }
 
-static bool tlsf_take(uint32_t slot, size_t bytes) { return (pointers[slot] = tlsf.allocate(tlsf.heap, bytes)) != NULL; }
+static bool tlsf_take(uint32_t slot, size_t bytes)
+{
+    return (pointers[slot] = tlsf.allocate(tlsf.heap, bytes)) != NULL;
+}
 static void tlsf_give(uint32_t slot) { tlsf.release(tlsf.heap, pointers[slot]); }
 
 static bool o1heap_start(uint64_t bytes)
@@ -173,13 +176,14 @@ static size_t allocators_make(allocator *list)
         list[count++] = (allocator){"jemalloc", false, general_start, jemalloc_take, jemalloc_give, nothing};
     }
     library = bench_library(SUITE, "MIMALLOC_LIB", "libmimalloc.so.2");
-    if (bench_function(library, "mi_malloc", &mimalloc.allocate) && bench_function(library, "mi_free", &mimalloc.release)) {
+    if (bench_function(library, "mi_malloc", &mimalloc.allocate) &&
+        bench_function(library, "mi_free", &mimalloc.release)) {
         list[count++] = (allocator){"mimalloc", false, general_start, mimalloc_take, mimalloc_give, nothing};
     }
     return count;
 }
 
-/* ---- Latency ------------------------------------------------------------------------------------------------------ */
+/* ---- Latency ----------------------------------------------------------------------------------------------------- */
 
 enum { MEAN, P50, P99, P999, P9999, FIGURES };
 static const char *const figure_names[FIGURES] = {"mix mean", "mix p50", "mix p99", "mix p99.9", "mix p99.99"};
@@ -231,7 +235,7 @@ static bool time_trace(const allocator *who, const trace *run, uint32_t *samples
     return true;
 }
 
-/* ---- Room --------------------------------------------------------------------------------------------------------- */
+/* ---- Room -------------------------------------------------------------------------------------------------------- */
 
 static bool trace_runs(const allocator *who, const trace *run, uint64_t bytes)
 {
@@ -274,7 +278,8 @@ int bench_arena(void)
     double room_worst[8] = {0};
     trace *run = malloc(sizeof(*run));
     uint32_t *samples = malloc(2 * (size_t)STEPS * sizeof(*samples));
-    region = mmap(NULL, (size_t)REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    region =
+        mmap(NULL, (size_t)REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (run == NULL || samples == NULL || region == MAP_FAILED) {
         return 1;
     }

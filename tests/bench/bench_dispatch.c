@@ -20,23 +20,24 @@ static void need(tnr_status status)
 }
 
 /* The best of REPEATS rounds of `calls` executions, in ns each. */
-#define BEST_OF(result, calls, statement)                                          \
-    do {                                                                           \
-        double best_ = 1e300;                                                      \
-        for (int round_ = 0; round_ < REPEATS; ++round_) {                         \
-            const uint64_t begin_ = bench_now_ns();                                \
-            for (int call_ = 0; call_ < (calls); ++call_) {                        \
-                statement;                                                         \
-            }                                                                      \
-            const double each_ = (double)(bench_now_ns() - begin_) / (calls);      \
-            best_ = each_ < best_ ? each_ : best_;                                 \
-        }                                                                          \
-        (result) = best_;                                                          \
+#define BEST_OF(result, calls, statement)                                     \
+    do {                                                                      \
+        double best_ = 1e300;                                                 \
+        for (int round_ = 0; round_ < REPEATS; ++round_) {                    \
+            const uint64_t begin_ = bench_now_ns();                           \
+            for (int call_ = 0; call_ < (calls); ++call_) {                   \
+                statement;                                                    \
+            }                                                                 \
+            const double each_ = (double)(bench_now_ns() - begin_) / (calls); \
+            best_ = each_ < best_ ? each_ : best_;                            \
+        }                                                                     \
+        (result) = best_;                                                     \
     } while (0)
 
-/* Peers: not inlined, so that they are calls as well, and not optimised over repeats. */
+/* Peers: not inlined, so that they are calls as well; the empty statement keeps even calls of nothing. */
 static __attribute__((noinline)) void raw_add(double *out, const double *a, const double *b, int count)
 {
+    __asm__ volatile("" ::: "memory");
     for (int i = 0; i < count; ++i) {
         out[i] = a[i] + b[i];
     }

@@ -29,7 +29,7 @@ static const struct suite {
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))
 
-/* ---- Output ------------------------------------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------------------------------------------ */
 
 static void print_string(const char *text)
 {
@@ -69,7 +69,7 @@ void bench_note(const char *suite, const char *text)
     fflush(stdout);
 }
 
-/* ---- Time --------------------------------------------------------------------------------------------------------- */
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
 
 uint64_t bench_now_ns(void)
 {
@@ -107,7 +107,7 @@ double bench_quantile(const uint32_t *sorted, size_t count, double quantile)
     return (double)sorted[at];
 }
 
-/* ---- Peers -------------------------------------------------------------------------------------------------------- */
+/* ---- Peers ------------------------------------------------------------------------------------------------------- */
 
 void *bench_library(const char *suite, const char *variable, const char *fallback)
 {
@@ -141,8 +141,8 @@ int main(int count, char **arguments)
     int failures = 0;
 #if defined(__linux__)
     /* jemalloc wants more room for thread-local variables than glibc keeps for libraries that are loaded late. */
-    if (setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=65536", 0) == 0 && getenv("TENURE_BENCH_AGAIN") == NULL &&
-        setenv("TENURE_BENCH_AGAIN", "1", 1) == 0) {
+    if (setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=65536", 0) == 0 &&
+        getenv("TENURE_BENCH_AGAIN") == NULL && setenv("TENURE_BENCH_AGAIN", "1", 1) == 0) {
         execv("/proc/self/exe", arguments);
     }
 #endif

@@ -91,13 +91,34 @@ static catalogue_value load(tnr_dtype dtype, const unsigned char *at)
     double f64[2] = {0};
     int32_t i32;
     switch (dtype) {
-    case TNR_F32: memcpy(f32, at, 4); value.re = f32[0]; break;
-    case TNR_F64: memcpy(f64, at, 8); value.re = f64[0]; break;
-    case TNR_C32: memcpy(f32, at, 8); value.re = f32[0]; value.im = f32[1]; break;
-    case TNR_C64: memcpy(f64, at, 16); value.re = f64[0]; value.im = f64[1]; break;
-    case TNR_I32: memcpy(&i32, at, 4); value.integer = i32; break;
-    case TNR_I64: memcpy(&value.integer, at, 8); break;
-    default: value.integer = *at; break;
+    case TNR_F32:
+        memcpy(f32, at, 4);
+        value.re = f32[0];
+        break;
+    case TNR_F64:
+        memcpy(f64, at, 8);
+        value.re = f64[0];
+        break;
+    case TNR_C32:
+        memcpy(f32, at, 8);
+        value.re = f32[0];
+        value.im = f32[1];
+        break;
+    case TNR_C64:
+        memcpy(f64, at, 16);
+        value.re = f64[0];
+        value.im = f64[1];
+        break;
+    case TNR_I32:
+        memcpy(&i32, at, 4);
+        value.integer = i32;
+        break;
+    case TNR_I64:
+        memcpy(&value.integer, at, 8);
+        break;
+    default:
+        value.integer = *at;
+        break;
     }
     return value;
 }
@@ -111,11 +132,21 @@ static void store_random(catalogue_random *random, tnr_dtype dtype, unsigned cha
     const float halves[2] = {(float)parts[0], (float)parts[1]};
     const uint64_t bits = catalogue_next(random);
     switch (dtype) {
-    case TNR_F32: memcpy(at, halves, 4); break;
-    case TNR_F64: memcpy(at, parts, 8); break;
-    case TNR_C32: memcpy(at, halves, 8); break;
-    case TNR_C64: memcpy(at, parts, 16); break;
-    default: memcpy(at, &bits, tnr_dtype_size(dtype)); break;
+    case TNR_F32:
+        memcpy(at, halves, 4);
+        break;
+    case TNR_F64:
+        memcpy(at, parts, 8);
+        break;
+    case TNR_C32:
+        memcpy(at, halves, 8);
+        break;
+    case TNR_C64:
+        memcpy(at, parts, 16);
+        break;
+    default:
+        memcpy(at, &bits, tnr_dtype_size(dtype));
+        break;
     }
 }
 
@@ -208,8 +239,9 @@ static unsigned char *read_owner(tnr_tensor *tensor, uint64_t bytes)
     return raw;
 }
 
-void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
-                            unsigned layouts, bool distinct, catalogue_content content, catalogue_operand *operand)
+void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank,
+                            const int64_t *shape, unsigned layouts, bool distinct, catalogue_content content,
+                            catalogue_operand *operand)
 {
     const size_t size = tnr_dtype_size(dtype);
     const unsigned layout = pick_layout(random, layouts);
@@ -237,14 +269,14 @@ void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dt
         catalogue_ok(tnr_tensor_view_mut(operand->tensor, &operand->view), "view of an operand");
     } else {
         catalogue_ok(tnr_tensor_zeros(domain, dtype, 1, &elements, &operand->tensor), "owner of an operand");
-        catalogue_ok(tnr_tensor_region(operand->tensor, rank, shape, operand->strides, operand->first,
-                                       &operand->view.view),
-                     "region of an operand");
+        catalogue_ok(
+            tnr_tensor_region(operand->tensor, rank, shape, operand->strides, operand->first, &operand->view.view),
+            "region of an operand");
     }
     if (distinct && !whole) {
-        catalogue_ok(tnr_tensor_region_mut(operand->tensor, rank, shape, operand->strides, operand->first,
-                                           &operand->view),
-                     "region of an output");
+        catalogue_ok(
+            tnr_tensor_region_mut(operand->tensor, rank, shape, operand->strides, operand->first, &operand->view),
+            "region of an output");
     }
     write_owner(operand->tensor, operand->raw, operand->raw_bytes);
 }
@@ -293,7 +325,8 @@ static void check_value(const catalogue_call *call, const catalogue_array *expec
     }
 }
 
-void catalogue_operand_check(const catalogue_call *call, const catalogue_operand *operand, const catalogue_array *expected)
+void catalogue_operand_check(const catalogue_call *call, const catalogue_operand *operand,
+                             const catalogue_array *expected)
 {
     const size_t size = tnr_dtype_size(call->dtype);
     unsigned char *now = read_owner(operand->tensor, operand->raw_bytes);
@@ -332,7 +365,8 @@ void catalogue_tensor_check(const catalogue_call *call, tnr_tensor *tensor, cons
     free(now);
 }
 
-catalogue_array catalogue_expect(const catalogue_call *call, const catalogue_operand *inputs, const catalogue_array *old)
+catalogue_array catalogue_expect(const catalogue_call *call, const catalogue_operand *inputs,
+                                 const catalogue_array *old)
 {
     catalogue_array expected = catalogue_array_make(call->dtype, call->rank, call->shape);
     catalogue_array arrays[CATALOGUE_INPUTS];

@@ -98,10 +98,10 @@ enum {
 struct catalogue_op {
     const char *name;
     int arity;
-    unsigned dtypes;   /* mask of CATALOGUE_BIT */
-    unsigned layouts;  /* of inputs */
-    bool in_place;     /* the output may be an input's very elements */
-    double tolerance;  /* in units of the dtype's epsilon times scale; 0: exact */
+    unsigned dtypes;        /* mask of CATALOGUE_BIT */
+    unsigned layouts;       /* of inputs */
+    bool in_place;          /* the output may be an input's very elements */
+    double tolerance;       /* in units of the dtype's epsilon times scale; 0: exact */
     tnr_copy_reason copies; /* the ledger's reason, TNR_COPY_REASON_END when it is no copy */
     /* Shape rule: fill input and output shapes and parameters; extents up to `limit`, zeros among them. */
     void (*choose)(catalogue_random *random, int64_t limit, catalogue_call *call);
@@ -140,8 +140,9 @@ typedef enum catalogue_content { CATALOGUE_VALUES, CATALOGUE_DIRT } catalogue_co
 /*
  * Make an operand in a host-mappable domain. `distinct`: it may be written, so no broadcasting. DIRT: NaN or -1 everywhere.
  */
-void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
-                            unsigned layouts, bool distinct, catalogue_content content, catalogue_operand *operand);
+void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank,
+                            const int64_t *shape, unsigned layouts, bool distinct, catalogue_content content,
+                            catalogue_operand *operand);
 /* Release the owner, if it is still there, and the rest. */
 void catalogue_operand_free(catalogue_operand *operand);
 
@@ -149,13 +150,15 @@ void catalogue_operand_free(catalogue_operand *operand);
 void catalogue_operand_unchanged(const catalogue_operand *operand);
 
 /* The view holds `expected` within the call's tolerance, and every byte beside it is as it was. */
-void catalogue_operand_check(const catalogue_call *call, const catalogue_operand *operand, const catalogue_array *expected);
+void catalogue_operand_check(const catalogue_call *call, const catalogue_operand *operand,
+                             const catalogue_array *expected);
 
 /* The same for a tensor that the allocating form made. */
 void catalogue_tensor_check(const catalogue_call *call, tnr_tensor *tensor, const catalogue_array *expected);
 
 /* Model of a call on operands; `old` (may be NULL) is the output that a call which reads it finds. */
-catalogue_array catalogue_expect(const catalogue_call *call, const catalogue_operand *inputs, const catalogue_array *old);
+catalogue_array catalogue_expect(const catalogue_call *call, const catalogue_operand *inputs,
+                                 const catalogue_array *old);
 
 /* Status is OK, else the test fails with the library's text. */
 void catalogue_ok(tnr_status status, const char *what);
@@ -170,7 +173,7 @@ typedef struct catalogue_probe {
     int64_t live;          /* blocks out */
     int64_t open_maps;
     int64_t maps;
-    int64_t misuse; /* unmap without map, release of a mapped or unknown block */
+    int64_t misuse;                /* unmap without map, release of a mapped or unknown block */
     void (*on_map)(void *context); /* called inside map; may be NULL */
     void *context;
 } catalogue_probe;

@@ -143,17 +143,18 @@ static void choose_matmul(catalogue_random *random, int64_t limit, catalogue_cal
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------------------- */
 
-#define BINARY_CALLS(name)                                                                                              \
-    static tnr_status name##_make(tnr_engine *engine, const catalogue_call *call, const tnr_view *in, tnr_tensor **out) \
-    {                                                                                                                   \
-        (void)call;                                                                                                     \
-        return tnr_##name(engine, &in[0], &in[1], out);                                                                 \
-    }                                                                                                                   \
-    static tnr_status name##_into(tnr_engine *engine, const catalogue_call *call, const tnr_view *in,                   \
-                                  const tnr_view_mut *out)                                                              \
-    {                                                                                                                   \
-        (void)call;                                                                                                     \
-        return tnr_##name##_into(engine, &in[0], &in[1], out);                                                          \
+#define BINARY_CALLS(name)                                                                            \
+    static tnr_status name##_make(tnr_engine *engine, const catalogue_call *call, const tnr_view *in, \
+                                  tnr_tensor **out)                                                   \
+    {                                                                                                 \
+        (void)call;                                                                                   \
+        return tnr_##name(engine, &in[0], &in[1], out);                                               \
+    }                                                                                                 \
+    static tnr_status name##_into(tnr_engine *engine, const catalogue_call *call, const tnr_view *in, \
+                                  const tnr_view_mut *out)                                            \
+    {                                                                                                 \
+        (void)call;                                                                                   \
+        return tnr_##name##_into(engine, &in[0], &in[1], out);                                        \
     }
 BINARY_CALLS(add)
 BINARY_CALLS(sub)

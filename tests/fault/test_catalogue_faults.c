@@ -77,7 +77,8 @@ typedef struct scene {
     catalogue_operand output;
 } scene;
 
-static void open_scene(scene *s, const catalogue_call *call, tnr_host_access access, bool engine_in_probe, uint64_t seed)
+static void open_scene(scene *s, const catalogue_call *call, tnr_host_access access, bool engine_in_probe,
+                       uint64_t seed)
 {
     memset(s, 0, sizeof *s);
     s->random.state = seed;

@@ -9,12 +9,12 @@
 
 static _Alignas(64) unsigned char region[1 << 20];
 
-#define NEED(call)                                                                \
-    do {                                                                          \
-        if ((call) != TNR_OK) {                                                   \
-            fprintf(stderr, "bounded: %s: %s\n", #call, tnr_last_error());        \
-            return 1;                                                             \
-        }                                                                         \
+#define NEED(call)                                                         \
+    do {                                                                   \
+        if ((call) != TNR_OK) {                                            \
+            fprintf(stderr, "bounded: %s: %s\n", #call, tnr_last_error()); \
+            return 1;                                                      \
+        }                                                                  \
     } while (0)
 
 int main(void)

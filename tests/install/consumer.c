@@ -8,12 +8,12 @@
 #include <tenure/tenure.h>
 
 /* Say what failed and end the program. */
-#define NEED(call)                                                                \
-    do {                                                                          \
-        if ((call) != TNR_OK) {                                                   \
-            fprintf(stderr, "consumer: %s: %s\n", #call, tnr_last_error());       \
-            return 1;                                                             \
-        }                                                                         \
+#define NEED(call)                                                          \
+    do {                                                                    \
+        if ((call) != TNR_OK) {                                             \
+            fprintf(stderr, "consumer: %s: %s\n", #call, tnr_last_error()); \
+            return 1;                                                       \
+        }                                                                   \
     } while (0)
 
 int main(void)

@@ -58,7 +58,8 @@ int main()
         const bool real = product_is<double>(heap, engine, TNR_F64, {1, 3, 2, 4}, {5, 7, 6, 8}, {19, 43, 22, 50});
         using complex = std::complex<double>;
         const complex i{0, 1};
-        const bool imaginary = product_is<complex>(heap, engine, TNR_C64, {i, 0, 0, i}, {1, 2, 3, 4}, {i, 2.0 * i, 3.0 * i, 4.0 * i});
+        const bool imaginary =
+            product_is<complex>(heap, engine, TNR_C64, {i, 0, 0, i}, {1, 2, 3, 4}, {i, 2.0 * i, 3.0 * i, 4.0 * i});
         need(tnr_engine_destroy(&engine));
         need(tnr_domain_close(&heap));
         if (!real || !imaginary) {

@@ -89,7 +89,8 @@ void sm_op_block_wrong(void)
 {
     /* Long after: other blocks have its place now. */
     const sm_block *dead = &sm.dead_block[sm_below(SM_DEAD)];
-    if (dead->domain != NULL && dead->domain->used && dead->domain->open && tnr_domain_id_equal(dead->id, dead->domain->id)) {
+    if (dead->domain != NULL && dead->domain->used && dead->domain->open &&
+        tnr_domain_id_equal(dead->id, dead->domain->id)) {
         sm_expect(tnr_domain_release(dead->domain->it, &dead->it), TNR_ERR_STALE, "a late second domain_release");
     }
     const sm_block *block = &sm.blocks[sm_below(SM_BLOCKS)];
@@ -139,7 +140,8 @@ void sm_op_pool(void)
         sm_check(freed == trim_model(pool, keep), "a trim frees the oldest buffers");
     } else {
         const uint64_t cap = sm_chance(10) ? 0 : sm_below(32 * 1024);
-        sm_expect(tnr_pool_set_max_bytes(pool->it, cap), sm_is_pool(pool) ? TNR_OK : TNR_ERR_ARGUMENT, "pool_set_max_bytes");
+        sm_expect(tnr_pool_set_max_bytes(pool->it, cap), sm_is_pool(pool) ? TNR_OK : TNR_ERR_ARGUMENT,
+                  "pool_set_max_bytes");
         pool->cap = cap;
         (void)trim_model(pool, cap);
     }

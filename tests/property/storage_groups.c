@@ -199,8 +199,8 @@ void sm_op_group_span(void)
         wanted = TNR_ERR_BOUNDS;
     }
     tnr_slot slot = {0, 0};
-    const tnr_status status = tnr_group_describe_span(group->it, slot_of(group, index), dtype, begin, bytes, rank, shape,
-                                                      compact ? NULL : strides, offset, &slot);
+    const tnr_status status = tnr_group_describe_span(group->it, slot_of(group, index), dtype, begin, bytes, rank,
+                                                      shape, compact ? NULL : strides, offset, &slot);
     if (wanted == TNR_OK && sm_was_full(group->home, status, 65536)) {
         return;
     }
@@ -254,7 +254,8 @@ void sm_op_group_view(void)
                  descriptor.byte_begin == entry->byte_begin && descriptor.byte_count == entry->byte_count &&
                  descriptor.offset == entry->offset && descriptor.allocation != 0 &&
                  tnr_domain_id_equal(descriptor.domain, named) &&
-                 descriptor.placement.kind == (sm_reaches_directly(owner->domain) ? TNR_MEMORY_HOST : TNR_MEMORY_MANAGED),
+                 descriptor.placement.kind ==
+                     (sm_reaches_directly(owner->domain) ? TNR_MEMORY_HOST : TNR_MEMORY_MANAGED),
              "a descriptor says what was described");
     if (wanted == TNR_OK) {
         sm_view *view = sm_new_view();
@@ -284,9 +285,9 @@ void sm_op_group_split(void)
         if (wanted != TNR_OK) {
             continue;
         }
-        wanted = entries[count]->vacant                             ? TNR_ERR_VACANT
+        wanted = entries[count]->vacant                         ? TNR_ERR_VACANT
                  : !sm_layout_distinct(&entries[count]->layout) ? TNR_ERR_OVERLAP
-                                                                    : TNR_OK;
+                                                                : TNR_OK;
         for (size_t k = 0; k < count && wanted == TNR_OK; k++) {
             wanted = indices[k] == indices[count] ? TNR_ERR_ARGUMENT : TNR_OK;
         }
@@ -408,8 +409,9 @@ void sm_op_group_merge(void)
     }
     tnr_group *it = source->it;
     uint32_t first = 0;
-    const tnr_status wanted =
-        target == source ? TNR_ERR_ARGUMENT : target->home != source->home ? TNR_ERR_FOREIGN : TNR_OK;
+    const tnr_status wanted = target == source               ? TNR_ERR_ARGUMENT
+                              : target->home != source->home ? TNR_ERR_FOREIGN
+                                                             : TNR_OK;
     const tnr_status status = tnr_group_merge(target->it, &it, &first);
     if (wanted == TNR_OK && sm_was_full(target->home, status, 65536)) {
         sm_check(it == source->it, "a refused merge leaves the source the caller's");
@@ -484,7 +486,8 @@ void sm_op_group_wrong(void)
         sm_expect(tnr_group_take(group->it, dead, &taken), TNR_ERR_FOREIGN, "group_take by another group's slot");
     }
     if (group->serial != 0) {
-        sm_expect(tnr_group_view(group->it, slot_of(group, group->entries), &view), TNR_ERR_BOUNDS, "group_view past the end");
+        sm_expect(tnr_group_view(group->it, slot_of(group, group->entries), &view), TNR_ERR_BOUNDS,
+                  "group_view past the end");
     }
     sm_expect(tnr_group_check(group->it), TNR_OK, "group_check");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The model's ground: drawing, judging, domains, the books of pools and ledgers, the end. See storage_model.h. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,8 @@ void sm_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "seed %llu, step %llu, %s: ", (unsigned long long)sm.seed, (unsigned long long)sm.step, sm.operation);
+    fprintf(stderr, "seed %llu, step %llu, %s: ", (unsigned long long)sm.seed, (unsigned long long)sm.step,
+            sm.operation);
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n  last error: %s\n", tnr_last_error());
     va_end(arguments);
@@ -390,7 +391,7 @@ void sm_pool_bounce(sm_domain *pool, uint64_t bytes)
     sm_pool_give(pool, sm_class(bytes), false);
     tnr_pool_statistics now;
     sm_expect(tnr_pool_statistics_get(pool->it, &now), TNR_OK, "pool_statistics_get");
-    if (now.evictions != pool->evictions && pool->role != SM_POOL_HEAP) {
+    if ((now.evictions != pool->evictions || now.high_water_bytes != pool->high_water) && pool->role != SM_POOL_HEAP) {
         /* The parent was full in between. */
         *pool = before;
         while (pool->retained_count != 0) {
@@ -473,26 +474,29 @@ void sm_check_pools(void)
         tnr_pool_statistics now;
         sm_expect(tnr_pool_statistics_get(pool->it, &now), TNR_OK, "pool_statistics_get");
         sm_check(now.capacity_bytes <= now.max_bytes && now.max_bytes == pool->cap, "a pool's cap holds");
-        if (now.buffers != pool->retained_count || now.capacity_bytes != pool->retained_bytes || now.hits != pool->hits ||
-            now.misses != pool->misses || now.evictions != pool->evictions || now.in_flight != pool->in_flight ||
-            now.in_flight_bytes != pool->in_flight_bytes || now.high_water_bytes != pool->high_water) {
-            sm_fail("pool of role %d: buffers %llu (model %llu), bytes %llu (%llu), hits %llu (%llu), misses %llu (%llu), "
-                    "evictions %llu (%llu), in flight %llu (%llu), %llu (%llu) bytes, high water %llu (%llu)",
-                    (int)role, (unsigned long long)now.buffers, (unsigned long long)pool->retained_count,
-                    (unsigned long long)now.capacity_bytes, (unsigned long long)pool->retained_bytes,
-                    (unsigned long long)now.hits, (unsigned long long)pool->hits, (unsigned long long)now.misses,
-                    (unsigned long long)pool->misses, (unsigned long long)now.evictions,
-                    (unsigned long long)pool->evictions, (unsigned long long)now.in_flight,
-                    (unsigned long long)pool->in_flight, (unsigned long long)now.in_flight_bytes,
-                    (unsigned long long)pool->in_flight_bytes, (unsigned long long)now.high_water_bytes,
-                    (unsigned long long)pool->high_water);
+        if (now.buffers != pool->retained_count || now.capacity_bytes != pool->retained_bytes ||
+            now.hits != pool->hits || now.misses != pool->misses || now.evictions != pool->evictions ||
+            now.in_flight != pool->in_flight || now.in_flight_bytes != pool->in_flight_bytes ||
+            now.high_water_bytes != pool->high_water) {
+            sm_fail(
+                "pool of role %d: buffers %llu (model %llu), bytes %llu (%llu), hits %llu (%llu), misses %llu (%llu), "
+                "evictions %llu (%llu), in flight %llu (%llu), %llu (%llu) bytes, high water %llu (%llu)",
+                (int)role, (unsigned long long)now.buffers, (unsigned long long)pool->retained_count,
+                (unsigned long long)now.capacity_bytes, (unsigned long long)pool->retained_bytes,
+                (unsigned long long)now.hits, (unsigned long long)pool->hits, (unsigned long long)now.misses,
+                (unsigned long long)pool->misses, (unsigned long long)now.evictions,
+                (unsigned long long)pool->evictions, (unsigned long long)now.in_flight,
+                (unsigned long long)pool->in_flight, (unsigned long long)now.in_flight_bytes,
+                (unsigned long long)pool->in_flight_bytes, (unsigned long long)now.high_water_bytes,
+                (unsigned long long)pool->high_water);
         }
     }
 }
 
 /* ---- Books ---------------------------------------------------------------------------------------------------------------- */
 
-static void check_entry(const tnr_ledger_entry *now, const tnr_ledger_entry *wanted, sm_role role, const char *what, int reason)
+static void check_entry(const tnr_ledger_entry *now, const tnr_ledger_entry *wanted, sm_role role, const char *what,
+                        int reason)
 {
     if (now->count != wanted->count || now->bytes != wanted->bytes) {
         sm_fail("ledger of role %d, %s %d: %llu of %llu bytes, model %llu of %llu", (int)role, what, reason,

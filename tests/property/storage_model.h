@@ -76,7 +76,7 @@ typedef struct sm_tensor {
     sm_state state;
     tnr_tensor *it;
     tnr_draft *draft;
-    sm_domain *domain; /* NULL: adopted */
+    sm_domain *domain;  /* NULL: adopted */
     sm_domain *counted; /* keeps the handle in its books */
     tnr_dtype dtype;
     int rank;
@@ -261,8 +261,8 @@ sm_tensor *sm_free_tensor(void);
 sm_tensor *sm_any_tensor(sm_state state);
 void sm_draw_shape(tnr_dtype *dtype, int *rank, int64_t *shape, int64_t *count);
 /* Enter a tensor that a call made: `domain` allocated it for `reason`. */
-void sm_born(sm_tensor *tensor, tnr_tensor *it, sm_domain *domain, tnr_allocation_reason reason, tnr_dtype dtype, int rank,
-             const int64_t *shape);
+void sm_born(sm_tensor *tensor, tnr_tensor *it, sm_domain *domain, tnr_allocation_reason reason, tnr_dtype dtype,
+             int rank, const int64_t *shape);
 /* A copy into `domain` was made for `reason`; the tensor it made is released again. */
 void sm_check_copy(tnr_status status, tnr_status wanted, const sm_view *view, sm_domain *domain, tnr_copy_reason reason,
                    tnr_tensor *copy);

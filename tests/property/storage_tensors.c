@@ -54,8 +54,8 @@ static void set_shape(sm_tensor *tensor, tnr_dtype dtype, int rank, const int64_
     tensor->bytes = (uint64_t)tensor->count * tnr_dtype_size(dtype);
 }
 
-void sm_born(sm_tensor *tensor, tnr_tensor *it, sm_domain *domain, tnr_allocation_reason reason, tnr_dtype dtype, int rank,
-             const int64_t *shape)
+void sm_born(sm_tensor *tensor, tnr_tensor *it, sm_domain *domain, tnr_allocation_reason reason, tnr_dtype dtype,
+             int rank, const int64_t *shape)
 {
     memset(tensor, 0, offsetof(sm_tensor, data));
     set_shape(tensor, dtype, rank, shape);
@@ -312,8 +312,8 @@ void sm_op_adopt(void)
     unsigned char *data = malloc((size_t)bytes + 1);
     tnr_tensor *made = NULL;
     if (tnr_dtype_alignment(dtype) > 1 && bytes != 0 && sm_chance(5)) {
-        sm_expect(tnr_tensor_adopt(domain->it, dtype, rank, shape, data + 1, bytes, give_back, tensor, &made), TNR_ERR_ARGUMENT,
-                  "tensor_adopt");
+        sm_expect(tnr_tensor_adopt(domain->it, dtype, rank, shape, data + 1, bytes, give_back, tensor, &made),
+                  TNR_ERR_ARGUMENT, "tensor_adopt");
         free(data);
         return;
     }
@@ -437,7 +437,8 @@ void sm_release(sm_tensor *tensor)
             sm_unlive(tensor->domain);
             tensor->domain->raw_blocks--;
         } else {
-            sm_check(tensor->adopted.data == NULL || tensor->adopted.released == 1, "an adopted buffer is given back once");
+            sm_check(tensor->adopted.data == NULL || tensor->adopted.released == 1,
+                     "an adopted buffer is given back once");
             free(tensor->adopted.data);
             tensor->adopted.data = NULL;
         }
@@ -445,7 +446,8 @@ void sm_release(sm_tensor *tensor)
         break;
     }
     case SM_GROUPED:
-    case SM_NONE: break;
+    case SM_NONE:
+        break;
     }
 }
 
@@ -524,7 +526,8 @@ void sm_op_exported(void)
         void *const address = tensor->exported.data;
         sm_expect(tnr_exported_forget(&tensor->exported, &data), heap ? TNR_OK : TNR_ERR_FOREIGN, "exported_forget");
         if (heap) {
-            sm_check(data == address && memcmp(data, tensor->data, (size_t)tensor->bytes) == 0, "a forgotten buffer stays");
+            sm_check(data == address && memcmp(data, tensor->data, (size_t)tensor->bytes) == 0,
+                     "a forgotten buffer stays");
             free(data);
             tensor->state = SM_NONE;
             tensor->domain->raw_blocks--;

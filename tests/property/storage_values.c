@@ -49,7 +49,8 @@ static void check_get(const sm_view *view)
     }
     const tnr_status wanted = sm_lease(view, false, false, NULL, NULL);
     sm_expect(tnr_view_get(&view->it.view, index, value), wanted, "view_get");
-    if (wanted == TNR_OK && memcmp(value, view->owner->data + layout->at[position], tnr_dtype_size(layout->dtype)) != 0) {
+    if (wanted == TNR_OK &&
+        memcmp(value, view->owner->data + layout->at[position], tnr_dtype_size(layout->dtype)) != 0) {
         sm_fail("element %lld read alone is not what was written", (long long)position);
     }
 }
@@ -78,8 +79,12 @@ void sm_check_values(const sm_view *view)
         sm_check_copy(status, wanted, view, domain, TNR_COPY_DUPLICATE, copy);
         break;
     }
-    case 1: check_map(view); break;
-    default: check_get(view); break;
+    case 1:
+        check_map(view);
+        break;
+    default:
+        check_get(view);
+        break;
     }
 }
 

@@ -130,7 +130,8 @@ bool sm_layout_make(sm_layout *layout, tnr_dtype dtype, int rank, const int64_t 
 }
 
 /* The elements of `in` at base + sum of index * steps, counted in positions of `in`. */
-static bool gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *shape, int64_t base, const int64_t *steps)
+static bool gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *shape, int64_t base,
+                   const int64_t *steps)
 {
     out->dtype = in->dtype;
     out->rank = rank;
@@ -282,7 +283,8 @@ void sm_op_make_view(void)
     memset(&made, 0, sizeof(made));
     if (tensor->state == SM_DRAFT) {
         sm_expect(tnr_draft_view(tensor->draft, &made), TNR_OK, "draft_view");
-        sm_expect(tnr_tensor_view((tnr_tensor *)(void *)tensor->draft, &made.view), TNR_ERR_STALE, "tensor_view of a draft");
+        sm_expect(tnr_tensor_view((tnr_tensor *)(void *)tensor->draft, &made.view), TNR_ERR_STALE,
+                  "tensor_view of a draft");
     } else if (writable) {
         sm_expect(tnr_tensor_view_mut(tensor->it, &made), TNR_OK, "tensor_view_mut");
     } else {
@@ -318,7 +320,8 @@ void sm_op_region(void)
     tnr_status wanted = inside ? TNR_OK : TNR_ERR_BOUNDS;
     if (made.writable) {
         wanted = inside && !sm_layout_distinct(&made.layout) ? TNR_ERR_OVERLAP : wanted;
-        sm_expect(tnr_tensor_region_mut(tensor->it, rank, shape, strides, offset, &made.it), wanted, "tensor_region_mut");
+        sm_expect(tnr_tensor_region_mut(tensor->it, rank, shape, strides, offset, &made.it), wanted,
+                  "tensor_region_mut");
     } else {
         sm_expect(tnr_tensor_region(tensor->it, rank, shape, strides, offset, &made.it.view), wanted, "tensor_region");
     }
@@ -331,8 +334,8 @@ void sm_op_region(void)
  * Each try_ draws arguments, puts the list of the result in made->layout and the answer in *wanted, and calls the readable or
  * the writable form.
  */
-#define TRANSFORM(name, ...)                                                                                           \
-    (made->writable ? tnr_view_mut_##name(&from->it, __VA_ARGS__, &made->it)                                           \
+#define TRANSFORM(name, ...)                                                 \
+    (made->writable ? tnr_view_mut_##name(&from->it, __VA_ARGS__, &made->it) \
                     : tnr_view_##name(&from->it.view, __VA_ARGS__, &made->it.view))
 
 static tnr_status try_permute(const sm_view *from, sm_view *made, tnr_status *wanted)
@@ -603,7 +606,8 @@ static tnr_status try_reinterpret(const sm_view *from, sm_view *made, tnr_status
         } else {
             return try_permute(from, made, wanted); /* too large for the model */
         }
-        return made->writable ? tnr_view_mut_as_real(&from->it, &made->it) : tnr_view_as_real(&from->it.view, &made->it.view);
+        return made->writable ? tnr_view_mut_as_real(&from->it, &made->it)
+                              : tnr_view_as_real(&from->it.view, &made->it.view);
     }
     if (in->dtype != TNR_F32 && in->dtype != TNR_F64) {
         *wanted = TNR_ERR_DTYPE;
@@ -639,13 +643,27 @@ void sm_op_transform(void)
     tnr_status wanted = TNR_OK;
     tnr_status got = TNR_OK;
     switch (sm_below(8)) {
-    case 0: got = try_permute(from, &made, &wanted); break;
-    case 1: got = rank > 0 ? try_select(from, &made, &wanted) : try_broadcast(from, &made, &wanted); break;
-    case 2: got = rank > 0 ? try_diagonal(from, &made, &wanted) : try_broadcast(from, &made, &wanted); break;
-    case 3: got = try_reshape(from, &made, &wanted); break;
-    case 4: got = try_broadcast(from, &made, &wanted); break;
-    case 5: got = try_reinterpret(from, &made, &wanted); break;
-    default: got = try_slice(from, &made, &wanted); break;
+    case 0:
+        got = try_permute(from, &made, &wanted);
+        break;
+    case 1:
+        got = rank > 0 ? try_select(from, &made, &wanted) : try_broadcast(from, &made, &wanted);
+        break;
+    case 2:
+        got = rank > 0 ? try_diagonal(from, &made, &wanted) : try_broadcast(from, &made, &wanted);
+        break;
+    case 3:
+        got = try_reshape(from, &made, &wanted);
+        break;
+    case 4:
+        got = try_broadcast(from, &made, &wanted);
+        break;
+    case 5:
+        got = try_reinterpret(from, &made, &wanted);
+        break;
+    default:
+        got = try_slice(from, &made, &wanted);
+        break;
     }
     sm_expect(got, wanted, "a transform");
     if (wanted != TNR_OK) {
@@ -686,8 +704,8 @@ void sm_op_questions(void)
         uint32_t low_a, end_a, low_b, end_b;
         bytes_of(&a->layout, &low_a, &end_a);
         bytes_of(&b->layout, &low_b, &end_b);
-        const bool plain = a->owner != b->owner || a->layout.count == 0 || b->layout.count == 0 || end_a <= low_b ||
-                           end_b <= low_a;
+        const bool plain =
+            a->owner != b->owner || a->layout.count == 0 || b->layout.count == 0 || end_a <= low_b || end_b <= low_a;
         sm_check(!plain || overlap == TNR_OVERLAP_NONE, "disjoint intervals are proved apart");
     }
     bool distinct = false;
@@ -701,7 +719,8 @@ void sm_op_questions(void)
              "a span reaches from the lowest to the highest element");
     bool compact = true;
     for (int64_t k = 0; k < a->layout.count; k++) {
-        compact = compact && a->layout.at[k] == a->layout.at[0] + (uint32_t)k * (uint32_t)tnr_dtype_size(a->layout.dtype);
+        compact =
+            compact && a->layout.at[k] == a->layout.at[0] + (uint32_t)k * (uint32_t)tnr_dtype_size(a->layout.dtype);
     }
     sm_check(tnr_view_is_compact(&a->it.view) == compact, "compact says what the list says");
 }
@@ -730,7 +749,8 @@ static size_t draw_parts(sm_view *parts)
         const int64_t extent = from->layout.shape[axis];
         const bool comb = sm_chance(50);
         const tnr_slice slice = {comb ? (int64_t)k : extent * (int64_t)k / (int64_t)count,
-                                 comb ? TNR_END : extent * ((int64_t)k + 1) / (int64_t)count, comb ? (int64_t)count : 1};
+                                 comb ? TNR_END : extent * ((int64_t)k + 1) / (int64_t)count,
+                                 comb ? (int64_t)count : 1};
         int64_t shape[SM_MAX_RANK];
         int64_t steps[SM_MAX_RANK];
         int64_t first;

@@ -162,7 +162,9 @@ static void try_beside(worker *me, root *on, bool writes, int split, int part)
     case 0:
         REQUIRE(count(tnr_tensor_release(&copy)) == TNR_ERR_BUSY && copy == on->tensor, "released under a lease");
         break;
-    case 1: REQUIRE(count(tnr_map_write(&on->whole, &writing)) == TNR_ERR_BUSY, "a writer of all beside a lease"); break;
+    case 1:
+        REQUIRE(count(tnr_map_write(&on->whole, &writing)) == TNR_ERR_BUSY, "a writer of all beside a lease");
+        break;
     case 2: {
         /* Readers go beside readers, if no part is being written. */
         const tnr_status status = count(tnr_map_read(&on->whole.view, &reading));
@@ -184,7 +186,8 @@ static void use_whole(worker *me, root *on, bool write)
 {
     tnr_read_map reading;
     tnr_write_map writing;
-    const tnr_status status = count(write ? tnr_map_write(&on->whole, &writing) : tnr_map_read(&on->whole.view, &reading));
+    const tnr_status status =
+        count(write ? tnr_map_write(&on->whole, &writing) : tnr_map_read(&on->whole.view, &reading));
     REQUIRE(status == TNR_OK || status == TNR_ERR_BUSY, "the whole");
     if (status != TNR_OK) {
         return;
@@ -365,7 +368,8 @@ static void let_go(worker *me, board *on, owned *tensor)
             if (status == TNR_OK) {
                 tnr_slot slot;
                 tnr_view_mut view;
-                REQUIRE(tnr_group_slot(group, 0, &slot) == TNR_OK && tnr_group_view_mut(group, slot, &view) == TNR_OK, "slot");
+                REQUIRE(tnr_group_slot(group, 0, &slot) == TNR_OK && tnr_group_view_mut(group, slot, &view) == TNR_OK,
+                        "slot");
                 post_view(me, on, &view, tensor->value);
                 while (tnr_group_release(&group) == TNR_ERR_BUSY) {
                     (void)sched_yield();
@@ -423,7 +427,9 @@ static void use_posted(worker *me, board *on)
         }
         break;
     }
-    default: status = count(tnr_view_get(&view.view, index, &found)); break;
+    default:
+        status = count(tnr_view_get(&view.view, index, &found));
+        break;
     }
     REQUIRE(status == TNR_OK || status == TNR_ERR_BUSY || status == TNR_ERR_STALE, "a posted view");
     REQUIRE(status != TNR_OK || value != -1, "a draft was read");

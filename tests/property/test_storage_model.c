@@ -100,8 +100,9 @@ static void test_random_operations(void **state)
         }
     }
     /* What the run is for must have come up. */
-    static const tnr_status wanted[] = {TNR_ERR_BUSY,   TNR_ERR_STALE,     TNR_ERR_VACANT, TNR_ERR_FOREIGN, TNR_ERR_MEMORY,
-                                        TNR_ERR_LAYOUT, TNR_ERR_RESIDENCY, TNR_ERR_BOUNDS, TNR_ERR_OVERLAP};
+    static const tnr_status wanted[] = {TNR_ERR_BUSY,      TNR_ERR_STALE,  TNR_ERR_VACANT,
+                                        TNR_ERR_FOREIGN,   TNR_ERR_MEMORY, TNR_ERR_LAYOUT,
+                                        TNR_ERR_RESIDENCY, TNR_ERR_BOUNDS, TNR_ERR_OVERLAP};
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && steps >= 100000; i++) {
         assert_true(sm.counts[wanted[i]] > 10);
     }

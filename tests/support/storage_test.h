@@ -94,11 +94,11 @@ typedef struct test_memory {
     uint64_t fail_allocate;
     uint64_t fail_map;
     uint64_t fail_unmap;
-    uint64_t short_by;      /* answer so many bytes fewer than asked for */
-    bool silent;            /* fail without tnr_set_error */
-    bool map_to_null;       /* map answers success and no pointer */
+    uint64_t short_by; /* answer so many bytes fewer than asked for */
+    bool silent;       /* fail without tnr_set_error */
+    bool map_to_null;  /* map answers success and no pointer */
     tnr_map_mode last_mode;
-    int mapped[2];          /* mappings that are live, by mode */
+    int mapped[2]; /* mappings that are live, by mode */
     tnr_status open_answer;
     bool state_was_zero;
     bool state_was_aligned;
@@ -291,12 +291,12 @@ static inline void check_statistics(tnr_domain *domain, const tnr_domain_statist
     if (after.blocks != before->blocks || after.bytes != before->bytes || after.capacity != before->capacity ||
         after.free_bytes != before->free_bytes || after.largest_free != before->largest_free ||
         after.allocations < before->allocations || after.peak_bytes < before->peak_bytes) {
-        print_error("%s:%d: %s: %llu blocks of %llu bytes, were %llu of %llu; %llu free, were %llu; largest %llu, was %llu\n",
-                    file, line, tnr_domain_name(domain), (unsigned long long)after.blocks,
-                    (unsigned long long)after.bytes, (unsigned long long)before->blocks,
-                    (unsigned long long)before->bytes, (unsigned long long)after.free_bytes,
-                    (unsigned long long)before->free_bytes, (unsigned long long)after.largest_free,
-                    (unsigned long long)before->largest_free);
+        print_error(
+            "%s:%d: %s: %llu blocks of %llu bytes, were %llu of %llu; %llu free, were %llu; largest %llu, was %llu\n",
+            file, line, tnr_domain_name(domain), (unsigned long long)after.blocks, (unsigned long long)after.bytes,
+            (unsigned long long)before->blocks, (unsigned long long)before->bytes, (unsigned long long)after.free_bytes,
+            (unsigned long long)before->free_bytes, (unsigned long long)after.largest_free,
+            (unsigned long long)before->largest_free);
         _fail(file, line);
     }
 }

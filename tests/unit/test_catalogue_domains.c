@@ -179,8 +179,8 @@ static void test_memory_out_of_reach_is_refused_with_the_call_to_make(void **sta
             tnr_draft *draft = NULL;
             tnr_tensor *remote = NULL;
             for (int i = 0; i < op->arity; ++i) {
-                catalogue_operand_make(&all.random, all.kinds[HEAP], call.dtype, call.input_rank[i], call.input_shape[i],
-                                       op->layouts, false, CATALOGUE_VALUES, &inputs[i]);
+                catalogue_operand_make(&all.random, all.kinds[HEAP], call.dtype, call.input_rank[i],
+                                       call.input_shape[i], op->layouts, false, CATALOGUE_VALUES, &inputs[i]);
                 views[i] = inputs[i].view.view;
             }
             catalogue_operand_make(&all.random, all.kinds[HEAP], call.dtype, call.rank, call.shape,

@@ -241,8 +241,8 @@ static void test_overlap(void **state)
             room = (room > input_room ? room : input_room) + 1;
             tnr_tensor *shared = NULL;
             catalogue_ok(tnr_tensor_zeros(heap, TNR_F64, 1, &room, &shared), "shared owner");
-            catalogue_ok(tnr_tensor_region(shared, s.call.input_rank[place], s.call.input_shape[place], input_strides, 0,
-                                           &s.views[place]),
+            catalogue_ok(tnr_tensor_region(shared, s.call.input_rank[place], s.call.input_shape[place], input_strides,
+                                           0, &s.views[place]),
                          "input");
             catalogue_ok(tnr_tensor_region_mut(shared, s.call.rank, s.call.shape, strides, 1, &s.out), "output");
             refused_into(&s, TNR_ERR_OVERLAP);
@@ -349,8 +349,8 @@ static void *intrude(void *context)
     const catalogue_op *op = self->scene->call.op;
     tnr_tensor *made = NULL;
     tnr_engine *same = engine;
-    self->into = op->into == NULL ? TNR_ERR_BUSY
-                                  : op->into(engine, &self->scene->call, self->scene->views, &self->scene->out);
+    self->into =
+        op->into == NULL ? TNR_ERR_BUSY : op->into(engine, &self->scene->call, self->scene->views, &self->scene->out);
     self->make = op->make == NULL ? TNR_ERR_BUSY : op->make(engine, &self->scene->call, self->scene->views, &made);
     self->destroy = tnr_engine_destroy(&same);
     self->made_nothing = made == NULL && same == engine;

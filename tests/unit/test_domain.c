@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Domains by their contract: a program's table of functions, identity, closing, raw blocks of every kind of domain, the
- * ledger.
- */
+/* Domains by their contract: a program's table of functions, identity, closing. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <pthread.h>
+
 #include "support/storage_test.h"
 
-/* ---- A program's table ----------------------------------------------------------------------------------------------- */
+/* ---- A program's table ------------------------------------------------------------------------------------------- */
 
 static void refuse_table(tnr_domain *home, const tnr_domain_config *config)
 {
@@ -317,7 +318,7 @@ static void access_kinds_and_placement_are_what_the_table_says(void **state)
     close_domain(&heap);
 }
 
-/* ---- Identity -------------------------------------------------------------------------------------------------------- */
+/* ---- Identity ---------------------------------------------------------------------------------------------------- */
 
 /* Idea 57. */
 static void serials_grow_and_are_never_used_again(void **state)
@@ -351,7 +352,8 @@ static void allocation_numbers_grow_and_are_never_used_again(void **state)
     tnr_domain *heap = make_heap();
     void *region;
     test_memory memory = {0};
-    tnr_domain *domains[4] = {heap, make_arena(&region, 0), make_program_domain(heap, &memory, TNR_ACCESS_DIRECT), NULL};
+    tnr_domain *domains[4] = {heap, make_arena(&region, 0), make_program_domain(heap, &memory, TNR_ACCESS_DIRECT),
+                              NULL};
     OK(tnr_pool_create(heap, NULL, &domains[3]));
     for (int index = 0; index < 4; index++) {
         uint64_t last = 0;
@@ -370,7 +372,7 @@ static void allocation_numbers_grow_and_are_never_used_again(void **state)
     free(region);
 }
 
-/* ---- Closing --------------------------------------------------------------------------------------------------------- */
+/* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
 static void refuse_close(tnr_domain *domain)
 {
@@ -480,6 +482,10 @@ static void pool_close_leaves_its_tensors_valid_and_keeps_the_parent_open(void *
     OK(tnr_pool_create(heap, NULL, &pool));
     tnr_tensor *first = make_counting(pool, 1, SHAPE(8));
     tnr_tensor *second = make_counting(pool, 1, SHAPE(3));
+    tnr_block block;
+    OK(tnr_domain_allocate(pool, 10, 0, &block));
+    refuse_close(pool); /* a raw block could not be given back any more */
+    OK(tnr_domain_release(pool, &block));
     close_domain(&pool);
     assert_true(host_of(first)[7] == 8.0);
     refuse_close(heap);
@@ -493,348 +499,47 @@ static void pool_close_leaves_its_tensors_valid_and_keeps_the_parent_open(void *
     close_domain(&heap);
 }
 
-/* ---- Raw blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-static void refuse_release(tnr_domain *domain, tnr_status expected, const tnr_block *block)
+#define THREADS 4
+#define MINTED 500
+
+static void *mint(void *argument)
 {
-    const tnr_domain_statistics before = statistics_of(domain);
-    EXPECT(expected, tnr_domain_release(domain, block));
-    const tnr_domain_statistics after = statistics_of(domain);
-    assert_memory_equal(&before, &after, sizeof(before));
-}
-
-/* A block that is not out is refused, whoever's it is and however it was made; `other` is a domain of the same kind. */
-static void check_raw_blocks(tnr_domain *domain, tnr_domain *other)
-{
-    tnr_block block;
-    tnr_block kept;
-    tnr_block others;
-    OK(tnr_domain_allocate(domain, 100, 0, &kept));
-    OK(tnr_domain_allocate(domain, 100, 256, &block));
-    OK(tnr_domain_allocate(other, 100, 0, &others));
-    assert_true(block.bytes >= 100);
-    assert_ptr_not_equal(block.address, kept.address);
-    if (tnr_domain_access(domain) == TNR_ACCESS_DIRECT) {
-        assert_int_equal((uintptr_t)block.address % 256, 0);
-        memset(block.address, 0x5A, (size_t)block.bytes);
-    }
-    /* Forged in one field each. */
-    tnr_block forged = block;
-    forged.address = (char *)block.address + 64;
-    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
-    forged = block;
-    forged.allocation += 1000000;
-    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
-    forged = block;
-    forged.allocation = 0;
-    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
-    forged = block;
-    forged.bytes += 64;
-    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
-    forged = block;
-    forged.tag = (uint64_t)(uintptr_t)&forged;
-    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
-    forged.tag = UINT64_MAX;
-    refuse_release(domain, TNR_ERR_FOREIGN, &forged);
-    /* Two live blocks mixed up. */
-    forged = kept;
-    forged.tag = block.tag;
-    assert_int_not_equal(tnr_domain_release(domain, &forged), TNR_OK);
-    /* The other domain's, live. */
-    refuse_release(domain, TNR_ERR_FOREIGN, &others);
-    refuse_release(other, TNR_ERR_FOREIGN, &block);
-    /* PA-07: twice. */
-    OK(tnr_domain_release(domain, &block));
-    refuse_release(domain, TNR_ERR_STALE, &block);
-    /* Its place is another's by now, perhaps its very slot: still stale. */
-    tnr_block again;
-    OK(tnr_domain_allocate(domain, 100, 256, &again));
-    assert_int_not_equal(again.allocation, block.allocation);
-    refuse_release(domain, TNR_ERR_STALE, &block);
-    OK(tnr_domain_release(domain, &again));
-    refuse_release(domain, TNR_ERR_STALE, &again);
-    OK(tnr_domain_release(domain, &kept));
-    OK(tnr_domain_release(other, &others));
-}
-
-static void raw_blocks_of_the_heap(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    tnr_domain *other = make_heap();
-    check_raw_blocks(heap, other);
-    close_domain(&other);
-    close_domain(&heap);
-}
-
-static void raw_blocks_of_an_arena(void **state)
-{
-    (void)state;
-    void *regions[2];
-    tnr_domain *arena = make_arena(&regions[0], 0);
-    tnr_domain *other = make_arena(&regions[1], 0);
-    check_raw_blocks(arena, other);
-    OK(tnr_arena_check(arena));
-    close_domain(&other);
-    close_domain(&arena);
-    free(regions[0]);
-    free(regions[1]);
-}
-
-static void raw_blocks_of_a_pool(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    tnr_domain *pools[2] = {NULL, NULL};
-    OK(tnr_pool_create(heap, NULL, &pools[0]));
-    OK(tnr_pool_create(heap, NULL, &pools[1]));
-    check_raw_blocks(pools[0], pools[1]);
-    close_domain(&pools[0]);
-    close_domain(&pools[1]);
-    close_domain(&heap);
-}
-
-/* Two domains of one home: their blocks come from one slab of handles. */
-static void raw_blocks_of_a_program_domain(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    const tnr_host_access kinds[3] = {TNR_ACCESS_DIRECT, TNR_ACCESS_MAPPED, TNR_ACCESS_NONE};
-    for (int index = 0; index < 3; index++) {
-        test_memory memories[2] = {{0}, {0}};
-        tnr_domain *domain = make_program_domain(heap, &memories[0], kinds[index]);
-        tnr_domain *other = make_program_domain(heap, &memories[1], kinds[index]);
-        check_raw_blocks(domain, other);
-        assert_int_equal(memories[0].allocates, memories[0].releases);
-        close_domain(&other);
-        close_domain(&domain);
-    }
-    close_domain(&heap);
-}
-
-static void block_of_a_tensor_is_not_the_programs_to_release(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    tnr_tensor *tensor = make_counting(heap, 1, SHAPE(4));
-    tnr_tensor_info info;
-    OK(tnr_tensor_describe(tensor, &info));
-    const tnr_block forged = {(void *)(uintptr_t)host_of(tensor), info.capacity_bytes, info.allocation,
-                              (uint64_t)(uintptr_t)tensor};
-    assert_int_not_equal(tnr_domain_release(heap, &forged), TNR_OK);
-    assert_true(host_of(tensor)[3] == 4.0);
-    release(&tensor);
-    close_domain(&heap);
-}
-
-static void raw_block_of_no_bytes_counts_nowhere(void **state)
-{
-    (void)state;
-    void *region;
-    tnr_domain *domains[2] = {make_heap(), make_arena(&region, 0)};
-    for (int index = 0; index < 2; index++) {
-        tnr_block block;
-        OK(tnr_domain_allocate(domains[index], 0, 0, &block));
-        assert_null(block.address);
-        assert_int_equal(block.bytes, 0);
-        assert_int_equal(statistics_of(domains[index]).allocations, 0);
-        OK(tnr_domain_release(domains[index], &block));
-        OK(tnr_domain_release(domains[index], &block));
-        close_domain(&domains[index]);
-    }
-    free(region);
-}
-
-static void SL_02_e_size_near_the_end_of_64_bits_is_refused(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    void *region;
-    tnr_domain *domains[3] = {heap, make_arena(&region, 0), NULL};
-    OK(tnr_pool_create(heap, NULL, &domains[2]));
-    for (int index = 0; index < 3; index++) {
-        tnr_block block = {untouched(), 1, 2, 3};
-        const tnr_domain_statistics before = statistics_of(domains[index]);
-        EXPECT(TNR_ERR_OVERFLOW, tnr_domain_allocate(domains[index], UINT64_MAX - 8, 64, &block));
-        assert_ptr_equal(block.address, untouched());
-        EXPECT(TNR_ERR_MEMORY, tnr_domain_allocate(domains[index], (uint64_t)1 << 63, 64, &block));
-        SAME_STATISTICS(domains[index], &before);
-    }
-    OK(tnr_arena_check(domains[1]));
-    close_domain(&domains[2]);
-    close_domain(&domains[1]);
-    close_domain(&domains[0]);
-    free(region);
-}
-
-static void SL_02_f_alignment_that_is_no_power_of_two_is_refused(void **state)
-{
-    (void)state;
-    void *region;
-    tnr_domain *domains[2] = {make_heap(), make_arena(&region, 0)};
-    const uint64_t wrong[] = {3, 48, 65, 100, UINT64_MAX};
-    for (int index = 0; index < 2; index++) {
-        tnr_block block;
-        for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
-            EXPECT(TNR_ERR_ARGUMENT, tnr_domain_allocate(domains[index], 64, wrong[at], &block));
-        }
-        OK(tnr_domain_allocate(domains[index], 64, 0, &block)); /* 0 means 64 */
-        assert_int_equal((uintptr_t)block.address % 64, 0);
-        OK(tnr_domain_release(domains[index], &block));
-        close_domain(&domains[index]);
-    }
-    free(region);
-}
-
-/* ---- The ledger ------------------------------------------------------------------------------------------------------ */
-
-static tnr_ledger zero_ledger(void)
-{
-    tnr_ledger ledger;
-    memset(&ledger, 0, sizeof(ledger));
-    return ledger;
-}
-
-static void check_ledger(tnr_domain *domain, const tnr_ledger *expected, int line)
-{
-    const tnr_ledger found = ledger_of(domain);
-    for (int reason = 0; reason < TNR_ALLOCATION_REASON_END; reason++) {
-        if (found.allocations[reason].count != expected->allocations[reason].count ||
-            found.allocations[reason].bytes != expected->allocations[reason].bytes) {
-            print_error("line %d: allocations[%d] are %llu, %llu bytes\n", line, reason,
-                        (unsigned long long)found.allocations[reason].count,
-                        (unsigned long long)found.allocations[reason].bytes);
-            fail();
+    uint64_t *serials = argument;
+    for (int at = 0; at < MINTED; at++) {
+        tnr_domain *heap = NULL;
+        if (tnr_heap_create(&heap) == TNR_OK) {
+            serials[at] = tnr_domain_identity(heap).serial;
+            (void)tnr_domain_close(&heap);
         }
     }
-    for (int reason = 0; reason < TNR_COPY_REASON_END; reason++) {
-        if (found.copies[reason].count != expected->copies[reason].count ||
-            found.copies[reason].bytes != expected->copies[reason].bytes) {
-            print_error("line %d: copies[%d] are %llu, %llu bytes\n", line, reason,
-                        (unsigned long long)found.copies[reason].count,
-                        (unsigned long long)found.copies[reason].bytes);
-            fail();
-        }
+    return NULL;
+}
+
+static int compare_serials(const void *a, const void *b)
+{
+    const uint64_t first = *(const uint64_t *)a;
+    const uint64_t second = *(const uint64_t *)b;
+    return (first > second) - (first < second);
+}
+
+static void serials_minted_by_threads_differ(void **state)
+{
+    (void)state;
+    static uint64_t serials[THREADS * MINTED];
+    pthread_t threads[THREADS];
+    for (int at = 0; at < THREADS; at++) {
+        assert_int_equal(pthread_create(&threads[at], NULL, mint, &serials[at * MINTED]), 0);
     }
-    if (found.releases != expected->releases) {
-        print_error("line %d: releases are %llu\n", line, (unsigned long long)found.releases);
-        fail();
+    for (int at = 0; at < THREADS; at++) {
+        assert_int_equal(pthread_join(threads[at], NULL), 0);
     }
-}
-
-static void ledger_counts_allocations_copies_and_releases_by_reason(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    tnr_domain *other = make_heap();
-    tnr_ledger expected = zero_ledger();
-    check_ledger(heap, &expected, __LINE__);
-
-    tnr_tensor *zeros = NULL;
-    OK(tnr_tensor_zeros(heap, TNR_F32, 2, SHAPE(3, 5), &zeros));
-    expected.allocations[TNR_ALLOCATION_CREATE].count = 1;
-    expected.allocations[TNR_ALLOCATION_CREATE].bytes = 60; /* logical, not the block's 64 */
-    check_ledger(heap, &expected, __LINE__);
-
-    const double rows[4] = {1, 2, 3, 4};
-    tnr_tensor *square = NULL;
-    OK(tnr_tensor_from_row_major(heap, TNR_F64, 2, SHAPE(2, 2), rows, 32, &square));
-    expected.allocations[TNR_ALLOCATION_CREATE].count = 2;
-    expected.allocations[TNR_ALLOCATION_CREATE].bytes = 92;
-    expected.copies[TNR_COPY_FROM_ROW_MAJOR].count = 1;
-    expected.copies[TNR_COPY_FROM_ROW_MAJOR].bytes = 32;
-    check_ledger(heap, &expected, __LINE__);
-
-    /* A copy counts where it goes. */
-    tnr_tensor *copy = NULL;
-    const tnr_view view = view_of(square);
-    OK(tnr_tensor_duplicate(&view, other, &copy));
-    check_ledger(heap, &expected, __LINE__);
-    tnr_ledger of_other = zero_ledger();
-    of_other.allocations[TNR_ALLOCATION_COPY].count = 1;
-    of_other.allocations[TNR_ALLOCATION_COPY].bytes = 32;
-    of_other.copies[TNR_COPY_DUPLICATE].count = 1;
-    of_other.copies[TNR_COPY_DUPLICATE].bytes = 32;
-    check_ledger(other, &of_other, __LINE__);
-
-    /* Views, mappings, groups, export and import add nothing. */
-    tnr_view part;
-    tnr_read_map map;
-    tnr_group *group = NULL;
-    tnr_slot slot;
-    tnr_exported exported;
-    OK(tnr_view_permute(&view, NULL, &part));
-    OK(tnr_map_read(&part, &map));
-    OK(tnr_unmap_read(&map));
-    OK(tnr_group_create(heap, &group));
-    OK(tnr_group_append(group, &square, &slot));
-    OK(tnr_group_take(group, slot, &square));
-    OK(tnr_tensor_export(&square, &exported));
-    OK(tnr_tensor_import(heap, &exported, &square));
-    check_ledger(heap, &expected, __LINE__);
-
-    OK(tnr_group_append(group, &square, &slot));
-    tnr_tensor *out = NULL;
-    OK(tnr_group_copy_out(group, slot, other, &out));
-    of_other.allocations[TNR_ALLOCATION_COPY].count = 2;
-    of_other.allocations[TNR_ALLOCATION_COPY].bytes = 64;
-    of_other.copies[TNR_COPY_COPY_OUT].count = 1;
-    of_other.copies[TNR_COPY_COPY_OUT].bytes = 32;
-    check_ledger(other, &of_other, __LINE__);
-    check_ledger(heap, &expected, __LINE__);
-
-    release(&out);
-    release(&copy);
-    of_other.releases = 2;
-    check_ledger(other, &of_other, __LINE__);
-    OK(tnr_group_release(&group));
-    release(&zeros);
-    expected.releases = 2;
-    check_ledger(heap, &expected, __LINE__);
-
-    OK(tnr_ledger_reset(heap));
-    expected = zero_ledger();
-    check_ledger(heap, &expected, __LINE__);
-    check_ledger(other, &of_other, __LINE__);
-    close_domain(&other);
-    close_domain(&heap);
-}
-
-static void ledger_of_a_pool_is_its_own(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    tnr_domain *pool = NULL;
-    OK(tnr_pool_create(heap, NULL, &pool));
-    tnr_tensor *tensor = make_counting(pool, 1, SHAPE(3));
-    tnr_ledger expected = zero_ledger();
-    check_ledger(heap, &expected, __LINE__);
-    expected.allocations[TNR_ALLOCATION_CREATE].count = 1;
-    expected.allocations[TNR_ALLOCATION_CREATE].bytes = 24;
-    check_ledger(pool, &expected, __LINE__);
-    release(&tensor);
-    expected.releases = 1;
-    check_ledger(pool, &expected, __LINE__);
-    close_domain(&pool);
-    close_domain(&heap);
-}
-
-static void failed_calls_leave_the_ledger_alone(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    test_memory memory = {0};
-    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_DIRECT);
-    tnr_tensor *tensor = untouched();
-    const tnr_ledger expected = zero_ledger();
-    memory.fail_allocate = 1;
-    EXPECT(TNR_ERR_MEMORY, tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(3), &tensor));
-    EXPECT(TNR_ERR_OVERFLOW, tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(INT64_MAX), &tensor));
-    EXPECT(TNR_ERR_SHAPE, tnr_tensor_from_row_major(domain, TNR_F64, 1, SHAPE(3), &memory, 16, &tensor));
-    assert_ptr_equal(tensor, untouched());
-    check_ledger(domain, &expected, __LINE__);
-    close_domain(&domain);
-    close_domain(&heap);
+    qsort(serials, (size_t)THREADS * MINTED, sizeof(serials[0]), compare_serials);
+    assert_true(serials[0] > 0);
+    for (int at = 1; at < THREADS * MINTED; at++) {
+        assert_true(serials[at] > serials[at - 1]);
+    }
 }
 
 int main(void)
@@ -858,17 +563,7 @@ int main(void)
         cmocka_unit_test(arena_close_is_busy_in_every_way),
         cmocka_unit_test(program_domain_close_is_busy_in_every_way),
         cmocka_unit_test(pool_close_leaves_its_tensors_valid_and_keeps_the_parent_open),
-        cmocka_unit_test(raw_blocks_of_the_heap),
-        cmocka_unit_test(raw_blocks_of_an_arena),
-        cmocka_unit_test(raw_blocks_of_a_pool),
-        cmocka_unit_test(raw_blocks_of_a_program_domain),
-        cmocka_unit_test(block_of_a_tensor_is_not_the_programs_to_release),
-        cmocka_unit_test(raw_block_of_no_bytes_counts_nowhere),
-        cmocka_unit_test(SL_02_e_size_near_the_end_of_64_bits_is_refused),
-        cmocka_unit_test(SL_02_f_alignment_that_is_no_power_of_two_is_refused),
-        cmocka_unit_test(ledger_counts_allocations_copies_and_releases_by_reason),
-        cmocka_unit_test(ledger_of_a_pool_is_its_own),
-        cmocka_unit_test(failed_calls_leave_the_ledger_alone),
+        cmocka_unit_test(serials_minted_by_threads_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

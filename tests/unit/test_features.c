@@ -82,10 +82,8 @@ static void bi_02_hwloc_major_must_match(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(features_are_filled),
-        cmocka_unit_test(version_macros_agree),
-        cmocka_unit_test(check_accepts_what_runs),
-        cmocka_unit_test(check_refuses_another_max_rank),
+        cmocka_unit_test(features_are_filled),          cmocka_unit_test(version_macros_agree),
+        cmocka_unit_test(check_accepts_what_runs),      cmocka_unit_test(check_refuses_another_max_rank),
         cmocka_unit_test(bi_02_hwloc_major_must_match),
     };
     return cmocka_run_group_tests_name("features", tests, NULL, NULL);

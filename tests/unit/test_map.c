@@ -26,12 +26,12 @@ static void finish(fixture *f)
     assert_int_equal(f->memory.allocates, f->memory.releases);
 }
 
-#define EXPECT_CALLS(f, count_maps, count_unmaps)               \
-    do {                                                        \
-        assert_int_equal((f)->memory.maps, (count_maps));       \
-        assert_int_equal((f)->memory.unmaps, (count_unmaps));   \
-        (f)->memory.maps -= (count_maps);                       \
-        (f)->memory.unmaps -= (count_unmaps);                   \
+#define EXPECT_CALLS(f, count_maps, count_unmaps)             \
+    do {                                                      \
+        assert_int_equal((f)->memory.maps, (count_maps));     \
+        assert_int_equal((f)->memory.unmaps, (count_unmaps)); \
+        (f)->memory.maps -= (count_maps);                     \
+        (f)->memory.unmaps -= (count_unmaps);                 \
     } while (0)
 
 /* Ideas 17, 21. */

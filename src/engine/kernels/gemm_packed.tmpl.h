@@ -53,32 +53,44 @@ static void NAME(pack)(REAL *to, const T *from, int64_t step, int64_t step_k, in
     }
 }
 
-/* One register tile: sums[column][part][row] = sum over depth. */
-static inline void NAME(micro)(const REAL *a, const REAL *b, int64_t depth, REAL *sums)
+/*
+ * One register tile: sums[column][part][vector of rows] = sum over depth. Packed a is aligned for VEC, since each step of k is
+ * whole vectors. The tile is named element by element only, so that it can live in registers.
+ */
+static inline void NAME(micro)(const REAL *a, const REAL *b, int64_t depth, VEC *sums)
 {
     VEC tile[NR][PARTS][MV];
-    memset(tile, 0, sizeof tile);
+    for (int j = 0; j < NR; ++j) {
+        for (int v = 0; v < MV; ++v) {
+            tile[j][0][v] = (VEC){0};
+            tile[j][PARTS - 1][v] = (VEC){0};
+        }
+    }
     for (int64_t p = 0; p < depth; ++p, a += PARTS * MR, b += PARTS * NR) {
-        VEC left[PARTS][MV];
-        memcpy(left, a, sizeof left);
+        const VEC *left = (const VEC *)(const void *)a;
         for (int j = 0; j < NR; ++j) {
 #if COMPLEX
             const VEC re = b[j] - (VEC){0};
             const VEC im = b[NR + j] - (VEC){0};
             for (int v = 0; v < MV; ++v) {
-                tile[j][0][v] += left[0][v] * re;
-                tile[j][0][v] -= left[1][v] * im;
-                tile[j][1][v] += left[0][v] * im;
-                tile[j][1][v] += left[1][v] * re;
+                tile[j][0][v] += left[v] * re;
+                tile[j][0][v] -= left[MV + v] * im;
+                tile[j][1][v] += left[v] * im;
+                tile[j][1][v] += left[MV + v] * re;
             }
 #else
             for (int v = 0; v < MV; ++v) {
-                tile[j][0][v] += left[0][v] * b[j];
+                tile[j][0][v] += left[v] * b[j];
             }
 #endif
         }
     }
-    memcpy(sums, tile, sizeof tile);
+    for (int j = 0; j < NR; ++j) {
+        for (int v = 0; v < MV; ++v) {
+            sums[j * PARTS * MV + v] = tile[j][0][v];
+            sums[(j * PARTS + PARTS - 1) * MV + v] = tile[j][PARTS - 1][v];
+        }
+    }
 }
 
 /* Write `rows` x `columns` of a tile to c. `first`: this is the first stretch of k, so beta counts. */
@@ -141,24 +153,27 @@ static void NAME(gemm_packed)(const tnri_gemm *gemm, char *scratch)
     const T *a = gemm->a;
     const T *b = gemm->b;
     T *c = gemm->c;
-    REAL sums[NR * PARTS * MR];
+    VEC sums[NR * PARTS * MV];
     for (int64_t jc = 0; jc < gemm->n; jc += blocks.n) {
         const int64_t width = gemm->n - jc < blocks.n ? gemm->n - jc : blocks.n;
         for (int64_t pc = 0; pc < gemm->k; pc += blocks.k) {
             const int64_t depth = gemm->k - pc < blocks.k ? gemm->k - pc : blocks.k;
-            NAME(pack)(packed_b, b + pc * gemm->b_row + jc * gemm->b_column, gemm->b_column, gemm->b_row, width, depth, NR,
-                       gemm->conjugate_b);
+            NAME(pack)
+            (packed_b, b + pc * gemm->b_row + jc * gemm->b_column, gemm->b_column, gemm->b_row, width, depth, NR,
+             gemm->conjugate_b);
             for (int64_t ic = 0; ic < gemm->m; ic += blocks.m) {
                 const int64_t height = gemm->m - ic < blocks.m ? gemm->m - ic : blocks.m;
-                NAME(pack)(packed_a, a + ic * gemm->a_row + pc * gemm->a_column, gemm->a_row, gemm->a_column, height,
-                           depth, MR, gemm->conjugate_a);
+                NAME(pack)
+                (packed_a, a + ic * gemm->a_row + pc * gemm->a_column, gemm->a_row, gemm->a_column, height, depth, MR,
+                 gemm->conjugate_a);
                 for (int64_t jr = 0; jr < width; jr += NR) {
                     const int columns = width - jr < NR ? (int)(width - jr) : NR;
                     for (int64_t ir = 0; ir < height; ir += MR) {
                         const int rows = height - ir < MR ? (int)(height - ir) : MR;
                         NAME(micro)(packed_a + ir * depth * PARTS, packed_b + jr * depth * PARTS, depth, sums);
-                        NAME(flush)(gemm, sums, c + (ic + ir) * gemm->c_row + (jc + jr) * gemm->c_column, rows, columns,
-                                    pc == 0);
+                        NAME(flush)
+                        (gemm, (const REAL *)(const void *)sums,
+                         c + (ic + ir) * gemm->c_row + (jc + jr) * gemm->c_column, rows, columns, pc == 0);
                     }
                 }
             }

@@ -30,7 +30,8 @@ static inline void NAME(store)(const tnri_gemm *gemm, T *c, T product)
 }
 
 /* `rows` elements of one column of c, held in registers over k; inlined for the constants 8, 4, 2 and 1. */
-static inline void NAME(piece)(const tnri_gemm *gemm, const T *a, const T *b, T *c, int rows)
+static inline __attribute__((always_inline)) void NAME(piece)(const tnri_gemm *gemm, const T *a, int64_t a_row,
+                                                              const T *b, T *c, int rows)
 {
     T sums[8];
     for (int i = 0; i < rows; ++i) {
@@ -47,14 +48,8 @@ static inline void NAME(piece)(const tnri_gemm *gemm, const T *a, const T *b, T 
     for (int64_t p = 0; p < gemm->k; ++p) {
         const T right = SIGNED(b[p * gemm->b_row], sign_b);
         const T *left = a + p * gemm->a_column;
-        if (gemm->a_row == 1) {
-            for (int i = 0; i < rows; ++i) {
-                sums[i] = NAME(fma)(sums[i], SIGNED(left[i], sign_a), right);
-            }
-        } else {
-            for (int i = 0; i < rows; ++i) {
-                sums[i] = NAME(fma)(sums[i], SIGNED(left[i * gemm->a_row], sign_a), right);
-            }
+        for (int i = 0; i < rows; ++i) {
+            sums[i] = NAME(fma)(sums[i], SIGNED(left[i * a_row], sign_a), right);
         }
     }
     if (TNRI_LIKELY(gemm->plain)) {
@@ -68,7 +63,8 @@ static inline void NAME(piece)(const tnri_gemm *gemm, const T *a, const T *b, T 
     }
 }
 
-static void NAME(gemm_small)(const tnri_gemm *gemm)
+/* All of c; a_row is the constant 1 where a's columns are compact. */
+static inline __attribute__((always_inline)) void NAME(columns)(const tnri_gemm *gemm, int64_t a_row)
 {
     const T *a = gemm->a;
     const T *b = gemm->b;
@@ -76,19 +72,28 @@ static void NAME(gemm_small)(const tnri_gemm *gemm)
     for (int64_t j = 0; j < gemm->n; ++j, b += gemm->b_column, c += gemm->c_column) {
         int64_t i = 0;
         for (; i + 8 <= gemm->m; i += 8) {
-            NAME(piece)(gemm, a + i * gemm->a_row, b, c + i * gemm->c_row, 8);
+            NAME(piece)(gemm, a + i * a_row, a_row, b, c + i * gemm->c_row, 8);
         }
         if (i + 4 <= gemm->m) {
-            NAME(piece)(gemm, a + i * gemm->a_row, b, c + i * gemm->c_row, 4);
+            NAME(piece)(gemm, a + i * a_row, a_row, b, c + i * gemm->c_row, 4);
             i += 4;
         }
         if (i + 2 <= gemm->m) {
-            NAME(piece)(gemm, a + i * gemm->a_row, b, c + i * gemm->c_row, 2);
+            NAME(piece)(gemm, a + i * a_row, a_row, b, c + i * gemm->c_row, 2);
             i += 2;
         }
         if (i < gemm->m) {
-            NAME(piece)(gemm, a + i * gemm->a_row, b, c + i * gemm->c_row, 1);
+            NAME(piece)(gemm, a + i * a_row, a_row, b, c + i * gemm->c_row, 1);
         }
+    }
+}
+
+static void NAME(gemm_small)(const tnri_gemm *gemm)
+{
+    if (gemm->a_row == 1) {
+        NAME(columns)(gemm, 1);
+    } else {
+        NAME(columns)(gemm, gemm->a_row);
     }
 }
 

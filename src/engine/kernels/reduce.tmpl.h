@@ -76,7 +76,8 @@ static T NAME(total)(const reduced_axes *reduced, const char *a, int axis, int64
     }
     if (count > AXIS_LEAF) {
         const int64_t half = count / 2;
-        return NAME(plus)(NAME(total)(reduced, a, axis, half), NAME(total)(reduced, a + half * step, axis, count - half));
+        return NAME(plus)(NAME(total)(reduced, a, axis, half),
+                          NAME(total)(reduced, a + half * step, axis, count - half));
     }
     T sum = NAME(total)(reduced, a, axis - 1, reduced->shape[axis - 1]);
     for (int64_t i = 1; i < count; ++i) {
@@ -89,8 +90,8 @@ static T NAME(total)(const reduced_axes *reduced, const char *a, int axis, int64
  * The same for a strip of `width` <= STRIP neighbouring outputs at once: used when the source's shortest step is along an
  * axis that is kept. sums[j] gets the total that starts at a + j * across.
  */
-static void NAME(strip)(const reduced_axes *reduced, const char *a, int64_t across, int64_t width, int axis, int64_t count,
-                        T *sums)
+static void NAME(strip)(const reduced_axes *reduced, const char *a, int64_t across, int64_t width, int axis,
+                        int64_t count, T *sums)
 {
     const int64_t step = reduced->strides[axis];
     if (count > AXIS_LEAF) {
@@ -133,8 +134,8 @@ static void NAME(strip)(const reduced_axes *reduced, const char *a, int64_t acro
 }
 
 /* A run of outputs: kept axis 0 of the walk. `by_strips` when that axis has the source's shortest step. */
-static void NAME(sum)(const reduced_axes *reduced, char *out, int64_t out_step, const char *a, int64_t a_step, int64_t count,
-                      bool by_strips)
+static void NAME(sum)(const reduced_axes *reduced, char *out, int64_t out_step, const char *a, int64_t a_step,
+                      int64_t count, bool by_strips)
 {
     const int last = reduced->rank - 1;
     if (!by_strips) {

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values at the edges: integers that wrap, exponentials of infinities and NaN, sums that lose nothing to their length. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "catalogue/catalogue.h"
+
+static tnr_domain *heap;
+static tnr_engine *engine;
+
+static int set_up(void **state)
+{
+    (void)state;
+    catalogue_ok(tnr_heap_create(&heap), "heap");
+    catalogue_ok(tnr_engine_create(heap, NULL, &engine), "engine");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    catalogue_ok(tnr_engine_destroy(&engine), "engine destroy");
+    catalogue_ok(tnr_domain_close(&heap), "heap");
+    return 0;
+}
+
+static tnr_tensor *vector(tnr_dtype dtype, int64_t count, const void *values, tnr_view *view)
+{
+    tnr_tensor *made = NULL;
+    catalogue_ok(
+        tnr_tensor_from_row_major(heap, dtype, 1, &count, values, (uint64_t)count * tnr_dtype_size(dtype), &made),
+        "vector");
+    catalogue_ok(tnr_tensor_view(made, view), "view");
+    return made;
+}
+
+static void test_integers_wrap(void **state)
+{
+    (void)state;
+    static const int64_t left[4] = {INT64_MAX, INT64_MIN, INT64_MIN, INT64_MAX};
+    static const int64_t right[4] = {1, -1, -1, INT64_MAX};
+    static const int64_t sums[4] = {INT64_MIN, INT64_MAX, INT64_MAX, -2};
+    static const int64_t differences[4] = {INT64_MAX - 1, INT64_MIN + 1, INT64_MIN + 1, 0};
+    static const int64_t products[4] = {INT64_MAX, INT64_MIN, INT64_MIN, 1};
+    tnr_view a;
+    tnr_view b;
+    tnr_tensor *x = vector(TNR_I64, 4, left, &a);
+    tnr_tensor *y = vector(TNR_I64, 4, right, &b);
+    tnr_tensor *out = NULL;
+    const void *data;
+    catalogue_ok(tnr_add(engine, &a, &b, &out), "add");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    assert_memory_equal(data, sums, sizeof sums);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_sub(engine, &a, &b, &out), "sub");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    assert_memory_equal(data, differences, sizeof differences);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_mul(engine, &a, &b, &out), "mul");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    assert_memory_equal(data, products, sizeof products);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_sum(engine, &a, (const int[]){0}, 1, &out), "sum");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    assert_true(*(const int64_t *)data == -2);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_tensor_release(&x), "release");
+    catalogue_ok(tnr_tensor_release(&y), "release");
+}
+
+static void test_exp_of_reals(void **state)
+{
+    (void)state;
+    const double in[6] = {0.0, (double)-INFINITY, (double)INFINITY, (double)NAN, 1000.0, -1000.0};
+    tnr_view a;
+    tnr_tensor *x = vector(TNR_F64, 6, in, &a);
+    tnr_tensor *out = NULL;
+    const void *data;
+    catalogue_ok(tnr_exp(engine, &a, &out), "exp");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    const double *found = data;
+    assert_true(found[0] == 1.0 && found[1] == 0.0 && isinf(found[2]) && found[2] > 0.0);
+    assert_true(isnan(found[3]) && isinf(found[4]) && found[5] == 0.0);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_tensor_release(&x), "release");
+}
+
+static void test_exp_of_complex_numbers(void **state)
+{
+    (void)state;
+    const double inf = (double)INFINITY;
+    const double nan_value = (double)NAN;
+    const tnr_c64 in[10] = {{0, -0.0}, {1, 0},         {-inf, 1}, {-inf, inf}, {-inf, nan_value},
+                            {inf, 0},  {nan_value, 0}, {1, inf},  {inf, 2},    {709.9, 1.5707963267948966}};
+    tnr_view a;
+    tnr_tensor *x = vector(TNR_C64, 10, in, &a);
+    tnr_tensor *out = NULL;
+    const void *data;
+    catalogue_ok(tnr_exp(engine, &a, &out), "exp");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    const tnr_c64 *found = data;
+    assert_true(found[0].re == 1.0 && found[0].im == 0.0 && signbit(found[0].im));
+    assert_true(found[1].re == exp(1.0) && found[1].im == 0.0);
+    for (int i = 2; i < 5; ++i) { /* e to minus infinity is 0 whatever the angle */
+        assert_true(found[i].re == 0.0 && found[i].im == 0.0);
+    }
+    assert_true(isinf(found[5].re) && found[5].re > 0.0 && found[5].im == 0.0);
+    assert_true(isnan(found[6].re) && found[6].im == 0.0);
+    assert_true(isnan(found[7].re) && isnan(found[7].im));
+    assert_true(isinf(found[8].re) && found[8].re < 0.0 && isinf(found[8].im) && found[8].im > 0.0);
+    /* e^709.9 alone is too large; times cos(pi/2) = 6e-17 it is not. */
+    assert_true(isfinite(found[9].re) && fabs(found[9].re / 1.0e292 - 1.16) < 0.2);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_tensor_release(&x), "release");
+}
+
+/* A running sum of ones in f32 sticks at 2^24; a pairwise one does not. */
+static void test_long_sums_keep_their_precision(void **state)
+{
+    (void)state;
+    const int64_t count = (int64_t)1 << 25;
+    float *ones = malloc((size_t)count * sizeof *ones);
+    assert_non_null(ones);
+    for (int64_t i = 0; i < count; ++i) {
+        ones[i] = 1.0F;
+    }
+    tnr_tensor *owner = NULL;
+    tnr_tensor *out = NULL;
+    tnr_view line;
+    tnr_view view;
+    const void *data;
+    catalogue_ok(tnr_tensor_adopt(heap, TNR_F32, 1, &count, ones, (uint64_t)count * sizeof *ones, NULL, NULL, &owner),
+                 "adopt");
+    catalogue_ok(tnr_tensor_view(owner, &line), "view");
+    /* One run; then columns side by side; then steps of 4, so that neither way of adding is left out. */
+    const int64_t shapes[3][2] = {{count, 1}, {4, count / 4}, {4, count / 4}};
+    for (int way = 0; way < 3; ++way) {
+        catalogue_ok(tnr_view_reshape(&line, 2, shapes[way], &view), "reshape");
+        const int axis = way == 0 ? 0 : 1;
+        catalogue_ok(tnr_sum(engine, &view, way == 2 ? (const int[]){0, 1} : &axis, way == 2 ? 2 : 1, &out), "sum");
+        catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+        assert_true(*(const float *)data == (float)(way == 1 ? count / 4 : count));
+        catalogue_ok(tnr_tensor_release(&out), "release");
+    }
+    const tnr_slice every_other = {0, TNR_END, 2};
+    catalogue_ok(tnr_view_slice_axis(&line, 0, every_other, &view), "slice");
+    const int zero_axis = 0;
+    catalogue_ok(tnr_sum(engine, &view, &zero_axis, 1, &out), "sum");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    assert_true(*(const float *)data == (float)(count / 2));
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_tensor_release(&owner), "release");
+    free(ones);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_integers_wrap),
+        cmocka_unit_test(test_exp_of_reals),
+        cmocka_unit_test(test_exp_of_complex_numbers),
+        cmocka_unit_test(test_long_sums_keep_their_precision),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

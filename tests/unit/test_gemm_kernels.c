@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each matrix-product kernel by itself against a naive loop: every dtype, sizes around the register tiles and the blocks,
+ * strides of any sign and 0, conjugation, scalars. The engine chooses among these; here none can hide behind another.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalogue/catalogue.h"
+#include "engine/engine_internal.h"
+
+static catalogue_random numbers;
+
+typedef struct operand {
+    char *memory;
+    char *first;
+    int64_t row;
+    int64_t column;
+    int64_t elements;
+} operand;
+
+/* A rows x columns operand inside its own memory; `wild`: any strides, for inputs 0 too. */
+static operand make_operand(tnr_dtype dtype, int64_t rows, int64_t columns, bool wild, bool input)
+{
+    operand made = {.row = 1, .column = rows};
+    if (catalogue_below(&numbers, 2) == 0) {
+        made.row = columns;
+        made.column = 1;
+    }
+    if (wild) {
+        const int64_t gap = 1 + catalogue_below(&numbers, 2);
+        made.row *= gap;
+        made.column = made.column * gap + (made.column > made.row ? catalogue_below(&numbers, 3) : 0);
+    }
+    const int64_t reach_row = made.row * (rows - 1);
+    const int64_t reach_column = made.column * (columns - 1);
+    made.elements = reach_row + reach_column + 1;
+    int64_t begin = 0;
+    if (wild && catalogue_below(&numbers, 3) == 0) {
+        begin += reach_row;
+        made.row = -made.row;
+    }
+    if (wild && catalogue_below(&numbers, 3) == 0) {
+        begin += reach_column;
+        made.column = -made.column;
+    }
+    if (wild && input && catalogue_below(&numbers, 5) == 0) {
+        begin -= made.row < 0 ? reach_row : 0;
+        made.row = 0;
+    }
+    const size_t width = tnr_dtype_size(dtype);
+    made.memory = malloc((size_t)made.elements * width);
+    assert_non_null(made.memory);
+    const int64_t parts = made.elements * (catalogue_is_complex(dtype) ? 2 : 1);
+    for (int64_t i = 0; i < parts; ++i) {
+        const double value = (double)(catalogue_below(&numbers, 129) - 64) / 16.0;
+        if (dtype == TNR_F32 || dtype == TNR_C32) {
+            ((float *)(void *)made.memory)[i] = (float)value;
+        } else {
+            ((double *)(void *)made.memory)[i] = value;
+        }
+    }
+    made.first = made.memory + (size_t)begin * width;
+    return made;
+}
+
+static void load(tnr_dtype dtype, const char *first, int64_t element, long double *re, long double *im)
+{
+    *im = 0.0L;
+    switch (dtype) {
+    case TNR_F32:
+        *re = ((const float *)(const void *)first)[element];
+        break;
+    case TNR_F64:
+        *re = ((const double *)(const void *)first)[element];
+        break;
+    case TNR_C32:
+        *re = ((const tnr_c32 *)(const void *)first)[element].re;
+        *im = ((const tnr_c32 *)(const void *)first)[element].im;
+        break;
+    default:
+        *re = ((const tnr_c64 *)(const void *)first)[element].re;
+        *im = ((const tnr_c64 *)(const void *)first)[element].im;
+        break;
+    }
+}
+
+static tnri_gemm_scalar scalar(tnr_dtype dtype, double re, double im)
+{
+    tnri_gemm_scalar made = {.c64 = {0.0, 0.0}};
+    switch (dtype) {
+    case TNR_F32:
+        made.f32 = (float)re;
+        break;
+    case TNR_F64:
+        made.f64 = re;
+        break;
+    case TNR_C32:
+        made.c32 = (tnr_c32){(float)re, (float)im};
+        break;
+    default:
+        made.c64 = (tnr_c64){re, im};
+        break;
+    }
+    return made;
+}
+
+typedef enum kernel { SMALL, PORTABLE, BLIS } kernel;
+
+static void run(kernel which, const tnri_gemm *gemm)
+{
+    if (which == SMALL) {
+        tnri_gemm_small(gemm);
+    } else if (which == BLIS) {
+        tnri_gemm_blis(gemm);
+    } else {
+        const uint64_t bytes = tnri_gemm_portable_bytes(gemm);
+        char *scratch = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
+        assert_non_null(scratch);
+        memset(scratch, 0xFF, (size_t)bytes); /* NaN: padding that leaks shows */
+        tnri_gemm_portable(gemm, scratch);
+        free(scratch);
+    }
+}
+
+/* False when the kernel does not take these operands. */
+static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    const bool complex = catalogue_is_complex(dtype);
+    const bool wild = which != BLIS || catalogue_below(&numbers, 4) == 0;
+    operand a = make_operand(dtype, m, k, wild, true);
+    operand b = make_operand(dtype, k, n, wild, true);
+    operand c = make_operand(dtype, m, n, wild, false);
+    const double alphas[3] = {1.0, -1.0, 0.5};
+    const double alpha_re = alphas[catalogue_below(&numbers, 3)];
+    const double alpha_im = complex && catalogue_below(&numbers, 2) == 0 ? 0.25 : 0.0;
+    const double beta_re = catalogue_below(&numbers, 2) == 0 ? 0.0 : 2.0;
+    tnri_gemm gemm = {.dtype = dtype, .m = m, .n = n, .k = k};
+    gemm.a = a.first;
+    gemm.a_row = a.row;
+    gemm.a_column = a.column;
+    gemm.b = b.first;
+    gemm.b_row = b.row;
+    gemm.b_column = b.column;
+    gemm.c = c.first;
+    gemm.c_row = c.row;
+    gemm.c_column = c.column;
+    gemm.conjugate_a = complex && catalogue_below(&numbers, 2) == 0;
+    gemm.conjugate_b = complex && catalogue_below(&numbers, 2) == 0;
+    gemm.alpha = scalar(dtype, alpha_re, alpha_im);
+    gemm.beta = scalar(dtype, beta_re, 0.0);
+    gemm.overwrite = beta_re == 0.0;
+    gemm.plain = gemm.overwrite && alpha_re == 1.0 && alpha_im == 0.0;
+    const bool taken = which != BLIS || tnri_blis_accepts(&gemm);
+    if (taken) {
+        const size_t bytes = (size_t)c.elements * tnr_dtype_size(dtype);
+        char *before = malloc(bytes);
+        assert_non_null(before);
+        memcpy(before, c.memory, bytes);
+        const char *old = before + (c.first - c.memory);
+        run(which, &gemm);
+        const long double epsilon = dtype == TNR_F32 || dtype == TNR_C32 ? 0x1p-23L : 0x1p-52L;
+        for (int64_t j = 0; j < n; ++j) {
+            for (int64_t i = 0; i < m; ++i) {
+                long double re = 0.0L;
+                long double im = 0.0L;
+                for (int64_t p = 0; p < k; ++p) {
+                    long double x;
+                    long double y;
+                    long double u;
+                    long double v;
+                    load(dtype, a.first, i * a.row + p * a.column, &x, &y);
+                    load(dtype, b.first, p * b.row + j * b.column, &u, &v);
+                    y = gemm.conjugate_a ? -y : y;
+                    v = gemm.conjugate_b ? -v : v;
+                    re += x * u - y * v;
+                    im += x * v + y * u;
+                }
+                long double old_re;
+                long double old_im;
+                long double found_re;
+                long double found_im;
+                load(dtype, old, i * c.row + j * c.column, &old_re, &old_im);
+                load(dtype, c.first, i * c.row + j * c.column, &found_re, &found_im);
+                const long double want_re = alpha_re * re - alpha_im * im + (gemm.overwrite ? 0.0L : beta_re * old_re);
+                const long double want_im = alpha_re * im + alpha_im * re + (gemm.overwrite ? 0.0L : beta_re * old_im);
+                const long double bound = epsilon * 64.0L * (8.0L + (long double)k);
+                if (!(fabsl(found_re - want_re) <= bound && fabsl(found_im - want_im) <= bound)) {
+                    fail_msg("kernel %d %s %lldx%lldx%lld: [%lld, %lld] is %Lg %Lg, expected %Lg %Lg", (int)which,
+                             tnr_dtype_name(dtype), (long long)m, (long long)n, (long long)k, (long long)i,
+                             (long long)j, found_re, found_im, want_re, want_im);
+                }
+                /* Put the old element back: at the end nothing may differ, so nothing beside c was written. */
+                const size_t width = tnr_dtype_size(dtype);
+                const int64_t offset = (i * c.row + j * c.column) * (int64_t)width;
+                memcpy(c.first + offset, old + offset, width);
+            }
+        }
+        assert_memory_equal(c.memory, before, bytes);
+        free(before);
+    }
+    free(a.memory);
+    free(b.memory);
+    free(c.memory);
+    return taken;
+}
+
+static int check_sizes(kernel which, int64_t most, int rounds)
+{
+    int taken = 0;
+    for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
+        for (int round = 0; round < rounds; ++round) {
+            taken += check(which, (tnr_dtype)dtype, 1 + catalogue_below(&numbers, most),
+                           1 + catalogue_below(&numbers, most), 1 + catalogue_below(&numbers, most));
+        }
+    }
+    return taken;
+}
+
+static void test_small_kernel(void **state)
+{
+    (void)state;
+    assert_true(check_sizes(SMALL, 20, 300) == 1200);
+}
+
+static void test_portable_kernel(void **state)
+{
+    (void)state;
+    assert_true(check_sizes(PORTABLE, 40, 200) == 800);
+    /* Past every block boundary: rows 128, depth 256, columns 512. */
+    for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
+        assert_true(check(PORTABLE, (tnr_dtype)dtype, 131, 9, 300));
+        assert_true(check(PORTABLE, (tnr_dtype)dtype, 5, 517, 258));
+        assert_true(check(PORTABLE, (tnr_dtype)dtype, 257, 3, 17));
+    }
+}
+
+static void test_blis_kernel(void **state)
+{
+    (void)state;
+    if (!tnri_blis_works()) {
+        skip();
+    }
+    assert_true(check_sizes(BLIS, 70, 60) > 50);
+}
+
+int main(void)
+{
+    numbers = catalogue_seed(31U);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_kernel),
+        cmocka_unit_test(test_portable_kernel),
+        cmocka_unit_test(test_blis_kernel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
