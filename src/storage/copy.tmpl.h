@@ -73,16 +73,19 @@ static void NAME(transpose)(char *target, int64_t target_row, int64_t target_col
 {
     const int64_t width = (int64_t)sizeof(WORD);
     const bool unit = target_row == width && source_column == width;
-    for (int64_t i = 0; i < rows; i += SIDE) {
-        const int64_t height = rows - i < SIDE ? rows - i : SIDE;
-        for (int64_t j = 0; j < columns; j += SIDE) {
-            const int64_t breadth = columns - j < SIDE ? columns - j : SIDE;
-            char *to = target + i * target_row + j * target_column;
-            const char *from = source + i * source_row + j * source_column;
-            if (unit && height == SIDE && breadth == SIDE) {
-                NAME(full_tile)(to, target_column, from, source_row);
-            } else {
-                NAME(tile)(to, target_row, target_column, from, source_row, source_column, height, breadth);
+    for (int64_t begin = 0; begin < columns; begin += BAND) {
+        const int64_t end = columns - begin < BAND ? columns : begin + BAND;
+        for (int64_t i = 0; i < rows; i += SIDE) {
+            const int64_t height = rows - i < SIDE ? rows - i : SIDE;
+            for (int64_t j = begin; j < end; j += SIDE) {
+                const int64_t breadth = end - j < SIDE ? end - j : SIDE;
+                char *to = target + i * target_row + j * target_column;
+                const char *from = source + i * source_row + j * source_column;
+                if (unit && height == SIDE && breadth == SIDE) {
+                    NAME(full_tile)(to, target_column, from, source_row);
+                } else {
+                    NAME(tile)(to, target_row, target_column, from, source_row, source_column, height, breadth);
+                }
             }
         }
     }
