@@ -92,6 +92,7 @@ typedef struct tnr_domain_statistics {
     uint64_t capacity;     /**< bytes that the domain can hand out in all; 0 when it has no limit of its own */
     uint64_t free_bytes;   /**< bytes not out, when capacity is not 0 */
     uint64_t largest_free; /**< largest block that could be had now, when capacity is not 0 */
+    uint64_t reserved[4];  /**< 0 */
 } tnr_domain_statistics;
 
 /**
@@ -139,14 +140,16 @@ typedef struct tnr_domain_ops {
 /** What tnr_domain_create needs to know. Start from TNR_DOMAIN_CONFIG. */
 typedef struct tnr_domain_config {
     size_t size;               /**< sizeof(tnr_domain_config) */
-    const tnr_domain_ops *ops; /**< required; must outlive the domain */
+    const tnr_domain_ops *ops; /**< required; copied */
+    size_t ops_size;           /**< sizeof(tnr_domain_ops) as the program knows it */
     const void *config;        /**< handed to ops->open; not kept */
     tnr_placement placement;   /**< stamped on every tensor of the domain */
     tnr_host_access access;    /**< how the host reaches its blocks */
 } tnr_domain_config;
 
 /* clang-format off */
-#define TNR_DOMAIN_CONFIG {sizeof(tnr_domain_config), NULL, NULL, TNR_PLACEMENT_HOST, TNR_ACCESS_DIRECT}
+#define TNR_DOMAIN_CONFIG \
+    {sizeof(tnr_domain_config), NULL, sizeof(tnr_domain_ops), NULL, TNR_PLACEMENT_HOST, TNR_ACCESS_DIRECT}
 /* clang-format on */
 
 /**
@@ -230,7 +233,7 @@ typedef struct tnr_arena_options {
     uint64_t page;           /**< blocks start and end on multiples of this power of two; 0: 64 */
     void *control;           /**< NULL: the arena's own state lies at the head of the region; else here */
     uint64_t control_bytes;  /**< bytes at control; tnr_arena_bytes tells how many are needed */
-    tnr_placement placement; /**< where the caller's region is */
+    tnr_placement placement; /**< the region's: host, pinned or managed memory; cpu_affinity TNR_NONE */
 } tnr_arena_options;
 
 /* clang-format off */
@@ -327,6 +330,7 @@ typedef struct tnr_pool_statistics {
     uint64_t in_flight_bytes;  /**< their bytes */
     uint64_t high_water_bytes; /**< most bytes in flight and retained together, ever */
     uint64_t max_bytes;        /**< the cap */
+    uint64_t reserved[4];      /**< 0 */
 } tnr_pool_statistics;
 
 /**
@@ -396,6 +400,9 @@ typedef enum tnr_allocation_reason {
 typedef enum tnr_copy_reason { TNR_COPY_REASONS(TNR_REASON_ENUM_) TNR_COPY_REASON_END } tnr_copy_reason;
 #undef TNR_REASON_ENUM_
 
+/** Room for reasons of either kind, those of later versions included. */
+#define TNR_LEDGER_REASONS 32
+
 /** A count and the bytes behind it. */
 typedef struct tnr_ledger_entry {
     uint64_t count;
@@ -407,9 +414,9 @@ typedef struct tnr_ledger_entry {
  * domain of its destination. Views, splits, moves into and out of groups, mappings and exports add nothing.
  */
 typedef struct tnr_ledger {
-    tnr_ledger_entry allocations[TNR_ALLOCATION_REASON_END];
-    tnr_ledger_entry copies[TNR_COPY_REASON_END];
-    uint64_t releases; /**< tensors whose bytes were given back */
+    tnr_ledger_entry allocations[TNR_LEDGER_REASONS]; /**< by tnr_allocation_reason; the rest 0 */
+    tnr_ledger_entry copies[TNR_LEDGER_REASONS];      /**< by tnr_copy_reason; the rest 0 */
+    uint64_t releases;                                /**< tensors whose bytes were given back */
 } tnr_ledger;
 
 /** Fill *ledger with the domain's. Thread-safe; exact when no call is running. */

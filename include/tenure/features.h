@@ -14,16 +14,17 @@ extern "C" {
 
 /** Build facts. Strings are static and never NULL; "off" where a part is not built in. */
 typedef struct tnr_feature_set {
-    const char *version;  /**< library version, "MAJOR.MINOR.PATCH" */
-    int max_rank;         /**< TNR_MAX_RANK of the library; compare with the header's */
-    bool bounded;         /**< built for bounded memory: no malloc, no threads, no stdio */
-    bool threads;         /**< several threads may use the library at once */
-    bool debug;           /**< fills fresh and freed memory with patterns */
-    const char *hwloc;    /**< hwloc version built in, or "off" */
-    const char *blis;     /**< BLIS version built in, or "off" */
-    const char *mpi;      /**< MPI standard found when configured, or "off" */
-    const char *cuda;     /**< CUDA toolkit found when configured, or "off" */
-    const char *sanitize; /**< sanitizers compiled in, or "off" */
+    const char *version;     /**< library version, "MAJOR.MINOR.PATCH" */
+    int max_rank;            /**< TNR_MAX_RANK of the library; compare with the header's */
+    bool bounded;            /**< built for bounded memory: no malloc, no threads, no stdio */
+    bool threads;            /**< several threads may use the library at once */
+    bool debug;              /**< fills fresh and freed memory with patterns */
+    const char *hwloc;       /**< hwloc version built in, or "off" */
+    const char *blis;        /**< BLIS version built in, or "off" */
+    const char *mpi;         /**< MPI standard found when configured, or "off" */
+    const char *cuda;        /**< CUDA toolkit found when configured, or "off" */
+    const char *sanitize;    /**< sanitizers compiled in, or "off" */
+    const char *reserved[8]; /**< NULL */
 } tnr_feature_set;
 
 /** Fill *features. Never fails. Thread-safe. */

@@ -26,6 +26,7 @@ typedef struct tnr_group tnr_group;
 typedef struct tnr_slot {
     uint64_t group; /**< serial of the group, from 1, never reused */
     uint32_t index; /**< in order of entry, from 0 */
+    uint32_t epoch; /**< 0 for entries of this process; the publishing epoch of remote ones */
 } tnr_slot;
 
 /** What a descriptor says. */
@@ -42,6 +43,7 @@ typedef struct tnr_descriptor {
     int64_t offset;      /**< in elements from byte_begin */
     uint64_t byte_begin; /**< span inside the owner */
     uint64_t byte_count;
+    uint64_t reserved[4]; /**< 0 */
 } tnr_descriptor;
 
 /** Empty group whose tables live in the home of `home`. Cost: blocks there as the tables grow. */

@@ -8,9 +8,9 @@
  * writer per tensor (parts of a split count apart). A lease that conflicts is TNR_ERR_BUSY at once, never a wait;
  * releasing, exporting, grouping or reclaiming a tensor under a lease is TNR_ERR_BUSY too.
  *
- * Threads: leases and generations may race from any number of threads. One tnr_tensor * itself is one owner's: two
- * threads must not consume or release it at the same time (the loser gets TNR_ERR_STALE or TNR_ERR_BUSY while the home
- * domain lives).
+ * Threads: leases and views may race from any number of threads, also with the end of the owner. One tnr_tensor * itself is
+ * one owner's. A copy of the pointer that is used after the tensor was consumed is TNR_ERR_STALE or TNR_ERR_BUSY, as long as
+ * its handle was not given to a new tensor: then it is that tensor's. Views do not have this limit.
  */
 #ifndef TENURE_TENSOR_H
 #define TENURE_TENSOR_H
@@ -51,7 +51,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_full(tnr_domain *domain, tnr_dtype 
 /**
  * New tensor from elements in column-major order, as C arrays of a tensor's own order: one named copy (ledger:
  * from_column_major). tnr_tensor_adopt takes the array itself instead.
- * @param bytes exactly count * element size, else TNR_ERR_SHAPE. `data` stays the caller's and is not kept.
+ * @param data  aligned for the dtype (TNR_ERR_ARGUMENT else); stays the caller's and is not kept.
+ * @param bytes exactly count * element size, else TNR_ERR_SHAPE.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_from_column_major(tnr_domain *domain, tnr_dtype dtype, int rank,
                                                                const int64_t *shape, const void *data, uint64_t bytes,
@@ -92,7 +93,7 @@ TNR_API tnr_status tnr_draft_abandon(tnr_draft **draft);
 /**
  * Give the bytes back (to the pool they came from, else to their domain, else to the adopted buffer's release function),
  * end all views, and null *tensor. NULL and a pointer to NULL are fine.
- * TNR_ERR_BUSY while a lease is live; TNR_ERR_STALE when it was released through another pointer.
+ * TNR_ERR_BUSY while a lease is live; TNR_ERR_STALE when it was consumed through a copy of the pointer (see above).
  */
 TNR_API tnr_status tnr_tensor_release(tnr_tensor **tensor);
 
@@ -127,7 +128,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_import(tnr_domain *home, tnr_export
 TNR_API tnr_status tnr_exported_free(tnr_exported *exported);
 
 /**
- * Heap only: the bytes are the C program's from now on, to be given to free(data); *exported is zeroed.
+ * Heap only: the bytes are the C program's from now on, to be given to free(data); *exported is zeroed. No bytes give NULL.
  * TNR_ERR_FOREIGN unless they are a heap domain's block.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exported_forget(tnr_exported *exported, void **data);
@@ -154,6 +155,7 @@ typedef struct tnr_tensor_info {
     uint64_t allocation;     /**< number inside the domain; 0: none */
     tnr_placement placement;
     tnr_host_access access;
+    uint64_t reserved[4]; /**< 0 */
 } tnr_tensor_info;
 
 /**
@@ -182,6 +184,7 @@ typedef struct tnr_read_map {
         void *host;
         uint64_t split;
         uint64_t parts;
+        uint32_t generation;
     } held;
 } tnr_read_map;
 
@@ -193,6 +196,7 @@ typedef struct tnr_write_map {
         void *host;
         uint64_t split;
         uint64_t parts;
+        uint32_t generation;
     } held;
 } tnr_write_map;
 
@@ -204,7 +208,7 @@ typedef struct tnr_write_map {
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_map_read(const tnr_view *view, tnr_read_map *map);
 
-/** End a read mapping and zero *map; a zeroed one is fine. */
+/** End a read mapping and zero *map; a zeroed one is fine. TNR_ERR_STALE for a copy whose mapping was ended before. */
 TNR_API tnr_status tnr_unmap_read(tnr_read_map *map);
 
 /** As tnr_map_read, with a write lease; elements that are not written keep their values. */

@@ -19,10 +19,8 @@ typedef struct word16 {
     uint64_t high;
 } __attribute__((may_alias, aligned(8))) word16;
 
-/* Columns of one band of a transposition. */
-#ifndef BAND
-#define BAND 256
-#endif
+/* Columns of one band of a transposition; a multiple of every SIDE. */
+#define BAND 128
 
 #define WORD word1
 #define NAME(x) x##_1

@@ -261,6 +261,28 @@ static void test_overlap(void **state)
     }
 }
 
+/* The output is the input itself, shape and all, for the operations that must have it apart. */
+static void test_in_place_where_it_is_not_allowed(void **state)
+{
+    (void)state;
+    static const double values[4] = {1, 2, 3, 4};
+    const int64_t shape[2] = {2, 2};
+    tnr_tensor *tensor = NULL;
+    tnr_view_mut view;
+    const void *data;
+    catalogue_ok(tnr_tensor_from_row_major(heap, TNR_F64, 2, shape, values, sizeof values, &tensor), "tensor");
+    catalogue_ok(tnr_tensor_view_mut(tensor, &view), "view");
+    const int axes[2] = {0, 1};
+    assert_int_equal(tnr_matmul_into(engine, &view.view, &view.view, NULL, &view), TNR_ERR_OVERLAP);
+    assert_int_equal(tnr_sum_into(engine, &view.view, NULL, 0, &view), TNR_ERR_OVERLAP);
+    assert_int_equal(tnr_permute_into(engine, &view.view, axes, &view), TNR_ERR_OVERLAP);
+    assert_int_equal(tnr_permute_into(engine, &view.view, NULL, &view), TNR_ERR_OVERLAP);
+    assert_int_equal(tnr_copy_into(engine, &view.view, &view), TNR_ERR_OVERLAP);
+    catalogue_ok(tnr_tensor_host_data(tensor, &data), "data");
+    assert_true(((const double *)data)[1] == 3.0 && ((const double *)data)[2] == 2.0);
+    catalogue_ok(tnr_tensor_release(&tensor), "release");
+}
+
 static void test_leases_in_the_way(void **state)
 {
     (void)state;
@@ -409,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_shapes_that_do_not_fit),
         cmocka_unit_test(test_null_arguments),
         cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_in_place_where_it_is_not_allowed),
         cmocka_unit_test(test_leases_in_the_way),
         cmocka_unit_test(test_owners_that_are_gone),
         cmocka_unit_test(test_axis_lists),

@@ -160,6 +160,26 @@ static void test_long_sums_keep_their_precision(void **state)
     free(ones);
 }
 
+/* So many ones that even each of a run's accumulators would stick: one element, seen 2^29 times. */
+static void test_very_long_sums_keep_their_precision(void **state)
+{
+    (void)state;
+    const float one = 1.0F;
+    const int64_t count = (int64_t)1 << 29;
+    const int64_t stride = 0;
+    const int axis = 0;
+    tnr_view view;
+    tnr_tensor *out = NULL;
+    const void *data;
+    tnr_tensor *owner = vector(TNR_F32, 1, &one, &view);
+    catalogue_ok(tnr_tensor_region(owner, 1, &count, &stride, 0, &view), "repeated");
+    catalogue_ok(tnr_sum(engine, &view, &axis, 1, &out), "sum");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    assert_true(*(const float *)data == (float)count);
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    catalogue_ok(tnr_tensor_release(&owner), "release");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_exp_of_reals),
         cmocka_unit_test(test_exp_of_complex_numbers),
         cmocka_unit_test(test_long_sums_keep_their_precision),
+        cmocka_unit_test(test_very_long_sums_keep_their_precision),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
