@@ -244,7 +244,7 @@ static double seconds(void)
 static bool read_volume(program *p)
 {
     char message[NIFTI_MESSAGE_BYTES];
-    if (!done(tnr_features_check(TNR_MAX_RANK)) || !done(tnr_heap_create(&p->heap)) ||
+    if (!done(tnr_check_build()) || !done(tnr_heap_create(&p->heap)) ||
         !done(tnr_engine_create(p->heap, NULL, &p->engine)) ||
         !done(tnr_tensor_zeros(p->heap, TNR_F64, 0, NULL, &p->sum))) {
         return false;

@@ -544,7 +544,7 @@ static void out_and_back(tnr_domain *heap)
 int main(void)
 {
     tnr_domain *heap = NULL;
-    must(tnr_features_check(TNR_MAX_RANK));
+    must(tnr_check_build());
     must(tnr_heap_create(&heap));
     (void)printf("What happens to storage\n");
     one_owner(heap);

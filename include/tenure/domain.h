@@ -11,7 +11,9 @@
  * Home. Every domain keeps its own state, and the handles of its tensors, in host memory of its *home*: the heap and an
  * arena are their own home, a pool lives in its parent's, a program's domain in the one it names.
  *
- * Threads: calls on one domain may come from several threads, except create, close and reset, which need it alone.
+ * Threads: calls on one domain may come from several threads, creating things on it included; tnr_domain_close and
+ * tnr_arena_reset need the domain alone. Options may be NULL everywhere: the defaults. A struct of options from an older or a
+ * newer header is accepted as long as it sets nothing that this library does not know.
  */
 #ifndef TENURE_DOMAIN_H
 #define TENURE_DOMAIN_H
@@ -115,9 +117,8 @@ typedef struct tnr_domain_ops {
 
     /**
      * Required. Fill block->address and block->bytes (>= bytes), and block->tag if it helps release. `bytes` is at
-     * least 1, `alignment` a power of two, which binds address when access is direct and the pointer that map gives
-     * when it is mapped. Without direct access address is the domain's own and may be NULL. block->allocation is the
-     * library's to fill. TNR_ERR_MEMORY when full.
+     * least 1, `alignment` a power of two, which binds address when access is direct. Without direct access address is
+     * the domain's own and may be NULL. block->allocation is the library's to fill. TNR_ERR_MEMORY when full.
      */
     tnr_status (*allocate)(void *state, uint64_t bytes, uint64_t alignment, tnr_block *block);
 
@@ -125,8 +126,9 @@ typedef struct tnr_domain_ops {
     void (*release)(void *state, const tnr_block *block);
 
     /**
-     * Required when access is mapped, else NULL. *host gets a pointer to the whole block, valid until its unmap. Readers,
-     * and writers of parts of a split, map one block several times at once: all such mappings show the same bytes.
+     * Required when access is mapped, else NULL. *host gets a pointer to the whole block, aligned to 16 bytes, valid
+     * until its unmap. Readers map one block several times at once; writers do, of parts of a split, only where
+     * tnr_domain_config.coherent_maps says that all mappings show the same bytes.
      */
     tnr_status (*map)(void *state, const tnr_block *block, tnr_map_mode mode, void **host);
 
@@ -145,11 +147,13 @@ typedef struct tnr_domain_config {
     const void *config;        /**< handed to ops->open; not kept */
     tnr_placement placement;   /**< stamped on every tensor of the domain */
     tnr_host_access access;    /**< how the host reaches its blocks */
+    bool coherent_maps;        /**< mapped access: all mappings of a block show the same bytes. If not, parts of a split
+                                    are leased one after the other, so that no mapping hides another's writes */
 } tnr_domain_config;
 
 /* clang-format off */
 #define TNR_DOMAIN_CONFIG \
-    {sizeof(tnr_domain_config), NULL, sizeof(tnr_domain_ops), NULL, TNR_PLACEMENT_HOST, TNR_ACCESS_DIRECT}
+    {sizeof(tnr_domain_config), NULL, sizeof(tnr_domain_ops), NULL, TNR_PLACEMENT_HOST, TNR_ACCESS_DIRECT, false}
 /* clang-format on */
 
 /**
@@ -233,11 +237,12 @@ typedef struct tnr_arena_options {
     uint64_t page;           /**< blocks start and end on multiples of this power of two; 0: 64 */
     void *control;           /**< NULL: the arena's own state lies at the head of the region; else here */
     uint64_t control_bytes;  /**< bytes at control; tnr_arena_bytes tells how many are needed */
+    uint64_t handles;        /**< handles to make room for at once; tnr_need.handles keeps an exact arena exact */
     tnr_placement placement; /**< the region's: host, pinned or managed memory; cpu_affinity TNR_NONE */
 } tnr_arena_options;
 
 /* clang-format off */
-#define TNR_ARENA_OPTIONS {sizeof(tnr_arena_options), 0, 0, NULL, 0, TNR_PLACEMENT_HOST}
+#define TNR_ARENA_OPTIONS {sizeof(tnr_arena_options), 0, 0, NULL, 0, 0, TNR_PLACEMENT_HOST}
 /* clang-format on */
 
 /**
@@ -264,7 +269,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_need_add(tnr_need *sum, const tnr_need *te
  * one that may not. With a larger options->page the same holds for that multiple, and the answer is an upper bound: it
  * grants each block the most that rounding can cost it. Blocks of a region above 256 GiB are rounded to 128 bytes or
  * more, as if options->page said so. To ask before there is control memory, let options->control be any address. A need
- * of more than what fits in 64 bits is TNR_ERR_OVERFLOW. Give the arena the *max_blocks that comes back.
+ * of more than what fits in 64 bits is TNR_ERR_OVERFLOW. Give the arena the *max_blocks that comes back and need->handles:
+ * then it is exact not only for the first filling but for every one, in any order of the same objects' release.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *options,
                                                   uint64_t *region_bytes, uint64_t *control_bytes,
@@ -363,6 +369,9 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_pool_trim(tnr_domain *pool, uint64_t keep_
 
 /** Bytes of the buffer that a pool hands out for a request: its size class. TNR_ERR_OVERFLOW near 2^64. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_pool_class_bytes(uint64_t bytes, uint64_t *class_bytes);
+
+/** Need of one domain made by tnr_domain_create with this configuration. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_domain_need(const tnr_domain_config *config, tnr_need *need);
 
 /** Need of one pool that never has more than `buffers` buffers, out and retained together (not their bytes). */
 TNR_API TNR_MUST_CHECK tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need);

@@ -4,12 +4,16 @@
  * Something that computes on views and makes new tensors in a domain.
  *
  * Every operation has two forms. The allocating one makes a new tensor in the engine's output domain and writes it
- * through its last parameter. The `_into` form writes a view of the caller's and allocates nothing. Inputs are views of
+ * through its last parameter. The `_into` form writes a view of the caller's and allocates nothing (but see
+ * tnr_matmul_into for its scratch). Inputs are views of
  * any layout in any memory that the host can map; other memory is TNR_ERR_RESIDENCY, whose text names the call to make.
  * Nothing is moved unasked.
  *
  * Rules for every operation:
- * - All errors come before the first write. On failure outputs, inputs and counters are as they were.
+ * - All errors come before the first write, operands are looked at before anything is allocated, and on failure outputs,
+ *   inputs and counters are as they were. One error comes later, and only from a program's domain: its unmap fails when
+ *   the call ends. No new tensor exists then, leases are given back, but what was written to the caller's view, and the
+ *   ledger's entry for a copy of that, stay.
  * - Dtypes must match (TNR_ERR_DTYPE); shapes must be equal, or one operand has rank 0 (TNR_ERR_SHAPE).
  * - Inputs are leased for reading and outputs for writing while the call runs: TNR_ERR_BUSY on a conflict.
  * - An output may be an input's very elements, index for index (in place). Any other overlap that is not disproved is
@@ -34,10 +38,11 @@ typedef struct tnr_engine_options {
     size_t size;             /**< sizeof(tnr_engine_options) */
     tnr_domain *output;      /**< where outputs are made; NULL: the engine's own pool over its domain */
     uint64_t pool_max_bytes; /**< cap of that pool; TNR_POOL_MAX_BYTES_AUTO */
+    uint64_t scratch_bytes;  /**< scratch to take at once, as tnr_matmul_need says; 0: when it is first needed */
 } tnr_engine_options;
 
 /* clang-format off */
-#define TNR_ENGINE_OPTIONS {sizeof(tnr_engine_options), NULL, TNR_POOL_MAX_BYTES_AUTO}
+#define TNR_ENGINE_OPTIONS {sizeof(tnr_engine_options), NULL, TNR_POOL_MAX_BYTES_AUTO, 0}
 /* clang-format on */
 
 /**
@@ -51,14 +56,24 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_engine_create(tnr_domain *domain, const tn
 
 /**
  * Close the engine's pool, give its memory back and null *engine. Tensors that it made stay valid (weak return).
- * TNR_ERR_BUSY while a thread is inside. NULL and a pointer to NULL are fine.
+ * TNR_ERR_BUSY, and nothing changed, while a thread is inside or raw blocks of the engine's pool are out. NULL and a
+ * pointer to NULL are fine.
  */
 TNR_API tnr_status tnr_engine_destroy(tnr_engine **engine);
 
-/** The domain in which the engine makes outputs; NULL for NULL. Closing it is the owner's: the engine's pool is not yours. */
+/**
+ * Need of one engine of these options (NULL: defaults) whose pool never has more than `buffers` buffers, out and retained
+ * together: the engine, its pool without the bytes of buffers, and options->scratch_bytes.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, tnr_need *need);
+
+/** The domain in which the engine makes outputs; NULL for NULL. */
 TNR_API tnr_domain *tnr_engine_output(const tnr_engine *engine);
 
-/** The engine's own pool, also when outputs go elsewhere (it then serves scratch); NULL for NULL. */
+/**
+ * The engine's own pool, also when outputs go elsewhere; NULL for NULL. Its counters and its cap are yours, closing it is
+ * not: the engine uses it. A program that closes it all the same only makes it retain nothing from then on.
+ */
 TNR_API tnr_domain *tnr_engine_pool(const tnr_engine *engine);
 
 /* ---- Elementwise ---------------------------------------------------------------------------------------------------- */
@@ -138,13 +153,29 @@ typedef struct tnr_matmul_options {
  * alpha * a * b for a of shape [m, k] and b of shape [k, n]: shape [m, n]. Any strides, also negative and zero; a transposed
  * operand is a permuted view. f32 f64 c32 c64; integers are TNR_ERR_UNSUPPORTED. k = 0 gives zeros.
  * Through BLIS where it is built in and the product is large enough, else by portable kernels. options NULL: defaults.
+ * Scratch as in tnr_matmul_into.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view *a, const tnr_view *b,
                                              const tnr_matmul_options *options, tnr_tensor **out);
 
-/** out = alpha * a * b + beta * out. With beta 0 whatever out held, NaN included, does not matter. */
+/**
+ * out = alpha * a * b + beta * out. With beta 0 whatever out held, NaN included, does not matter.
+ *
+ * The portable kernels pack their operands. The first product that does, and each that needs more than any before it,
+ * takes scratch from the engine's domain (TNR_ERR_MEMORY before the first write), which the engine keeps and never makes
+ * smaller; every other call takes nothing. It is a block of the domain's statistics, in no ledger, and no buffer of the
+ * pool. tnr_engine_options.scratch_bytes takes it when the engine is made.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_view *a, const tnr_view *b,
                                                   const tnr_matmul_options *options, const tnr_view_mut *out);
+
+/**
+ * Need of an engine's scratch for every product of that dtype with extents up to m, n and k, whatever the layouts; all 0
+ * when those are too small to be packed. The engine keeps one scratch, so take the largest of several answers, not their
+ * sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
+ * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative extents, TNR_ERR_UNSUPPORTED as tnr_matmul.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, tnr_need *need);
 
 #ifdef __cplusplus
 }

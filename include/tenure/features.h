@@ -30,13 +30,25 @@ typedef struct tnr_feature_set {
 /** Fill *features. Never fails. Thread-safe. */
 TNR_API void tnr_features(tnr_feature_set *features);
 
+/** What the headers of a program say that must agree with the library; tnr_build_of_headers fills it. */
+typedef struct tnr_build {
+    size_t size; /**< sizeof(tnr_build) */
+    int version_major;
+    int version_minor;
+    int max_rank;
+    size_t view_bytes;
+    size_t exported_bytes;
+    size_t ledger_bytes;
+    size_t descriptor_bytes;
+} tnr_build;
+
 /**
- * Compare what the library was built against with what runs.
+ * Compare what the library was built against with what runs. Programs call tnr_check_build() of tenure.h.
  *
- * TNR_ERR_BACKEND when hwloc's major API version differs from the headers', TNR_ERR_ARGUMENT when header_max_rank is not
- * the library's. Call it as `tnr_features_check(TNR_MAX_RANK)` once at start. Thread-safe.
+ * TNR_ERR_ARGUMENT when the program's headers are not the library's in version, rank limit or struct sizes;
+ * TNR_ERR_BACKEND when hwloc's major API version differs from the one built in. Thread-safe.
  */
-TNR_API TNR_MUST_CHECK tnr_status tnr_features_check(int header_max_rank);
+TNR_API TNR_MUST_CHECK tnr_status tnr_features_check(const tnr_build *build);
 
 #ifdef __cplusplus
 }

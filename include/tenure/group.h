@@ -118,7 +118,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_group_merge(tnr_group *target, tnr_group *
 /** Release every owner and the tables; null *group. TNR_ERR_BUSY, nothing changed, while any owner is leased. */
 TNR_API tnr_status tnr_group_release(tnr_group **group);
 
-/** Walk both tables and check every invariant. TNR_ERR_BACKEND with the first fault. */
+/** Walk both tables and check every invariant. TNR_ERR_BACKEND with the first fault. O(owners * descriptors). */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_check(const tnr_group *group);
 
 /** Need of one group that never has more than so many entries in its tables (not its tensors). */

@@ -176,7 +176,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_host_data(const tnr_tensor *tensor,
 /** As tnr_tensor_host_data, for writing. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_host_data_mut(tnr_tensor *tensor, void **data);
 
-/** A live read mapping. Only `data` is for users. */
+/** A live read mapping. Only `data` is for users. It must stay where it is until it is ended: a copy holds nothing. */
 typedef struct tnr_read_map {
     const void *data; /**< the view's first element; others by its strides. NULL when the view is empty */
     struct {
@@ -184,11 +184,12 @@ typedef struct tnr_read_map {
         void *host;
         uint64_t split;
         uint64_t parts;
+        const void *self; /* where the guard lies: a copy of it holds nothing */
         uint32_t generation;
     } held;
 } tnr_read_map;
 
-/** A live write mapping. Only `data` is for users. */
+/** A live write mapping. Only `data` is for users. It must stay where it is until it is ended: a copy holds nothing. */
 typedef struct tnr_write_map {
     void *data; /**< the view's first element; others by its strides. NULL when the view is empty */
     struct {
@@ -196,6 +197,7 @@ typedef struct tnr_write_map {
         void *host;
         uint64_t split;
         uint64_t parts;
+        const void *self; /* where the guard lies: a copy of it holds nothing */
         uint32_t generation;
     } held;
 } tnr_write_map;
@@ -208,13 +210,16 @@ typedef struct tnr_write_map {
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_map_read(const tnr_view *view, tnr_read_map *map);
 
-/** End a read mapping and zero *map; a zeroed one is fine. TNR_ERR_STALE for a copy whose mapping was ended before. */
+/** End a read mapping and zero *map; a zeroed one is fine. TNR_ERR_STALE for a copy, and for one that ended before. */
 TNR_API tnr_status tnr_unmap_read(tnr_read_map *map);
 
 /** As tnr_map_read, with a write lease; elements that are not written keep their values. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_map_write(const tnr_view_mut *view, tnr_write_map *map);
 
-/** End a write mapping and zero *map; a zeroed one is fine. What was written is then what the tensor holds. */
+/**
+ * End a write mapping and zero *map; a zeroed one is fine. What was written is then what the tensor holds, unless the
+ * domain's unmap fails: its answer is returned, the mapping and its lease are ended, and the elements are in doubt.
+ */
 TNR_API tnr_status tnr_unmap_write(tnr_write_map *map);
 
 /**

@@ -37,6 +37,7 @@ typedef struct tnr_view {
     int32_t rank;                  /**< 0 to TNR_MAX_RANK */
     uint32_t part;                 /**< which part of a split, 0 to 63 */
     uint64_t split;                /**< number of the split it is a part of; 0: not split */
+    uint64_t base;                 /**< host address of the owner's first byte; 0 when reached by mapping */
     uint64_t window_begin;         /**< first byte of the owner that the view may reach */
     uint64_t window_bytes;         /**< bytes that it may reach from there */
     int64_t offset;                /**< of index (0, ..., 0), in elements from the window's begin */

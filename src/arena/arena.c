@@ -216,10 +216,11 @@ static uint64_t granule_of(uint64_t bytes, uint64_t page)
 
 static uint64_t default_max_blocks(uint64_t bytes) { return tnri_min_u64(tnri_max_u64(bytes / 4096U, 64U), 65536U); }
 
-static tnr_status options_check(const char *op, const tnr_arena_options *options)
+static tnr_status options_of(const char *op, const tnr_arena_options *given, tnr_arena_options *options)
 {
-    TNR_REQUIRE(options->size == sizeof(*options), TNR_ERR_ARGUMENT, "%s: options.size is %llu, expected %llu", op,
-                TNRI_LLU(options->size), TNRI_LLU(sizeof(*options)));
+    const tnr_arena_options defaults = TNR_ARENA_OPTIONS;
+    *options = defaults;
+    TNR_TRY(tnri_options_take(op, given, sizeof(*options), options, sizeof(*options)));
     TNR_REQUIRE(options->page == 0 || tnri_is_power_of_two(options->page), TNR_ERR_ARGUMENT,
                 "%s: page %llu is no power of two", op, TNRI_LLU(options->page));
     TNR_REQUIRE(options->max_blocks <= TNRI_TLSF_MOST_BLOCKS, TNR_ERR_ARGUMENT, "%s: max_blocks %llu is above %llu", op,
@@ -279,19 +280,21 @@ static bool region_for(uint64_t bytes, uint64_t blocks, uint64_t max_blocks, uin
     return (!inside || tnri_round_up(*control, granule, &head)) && add_times(head, granule, granules, region);
 }
 
-tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *options, uint64_t *region_bytes,
+tnr_status tnr_arena_bytes(const tnr_need *need, const tnr_arena_options *given, uint64_t *region_bytes,
                            uint64_t *control_bytes, uint64_t *max_blocks)
 {
-    const tnr_arena_options defaults = TNR_ARENA_OPTIONS;
+    tnr_arena_options taken;
+    const tnr_arena_options *const options = &taken;
     TNR_REQUIRE(need != NULL && region_bytes != NULL && control_bytes != NULL && max_blocks != NULL, TNR_ERR_ARGUMENT,
                 "arena_bytes: need and results must not be NULL");
-    options = options != NULL ? options : &defaults;
-    TNR_TRY(options_check("arena_bytes", options));
+    TNR_TRY(options_of("arena_bytes", given, &taken));
 
-    const uint64_t chunks = need->handles / TNRI_SLAB_CHUNK_SLOTS + (need->handles % TNRI_SLAB_CHUNK_SLOTS != 0);
+    uint64_t chunks = 0;
+    uint64_t chunk_bytes = 0;
     uint64_t bytes;
     uint64_t blocks;
-    TNR_REQUIRE(add_times(need->bytes, TNRI_SLAB_CHUNK_BYTES, chunks, &bytes) &&
+    const uint64_t handles = tnri_max_u64(need->handles, options->handles);
+    TNR_REQUIRE(tnri_slab_need(handles, &chunk_bytes, &chunks) && tnri_add_u64(need->bytes, chunk_bytes, &bytes) &&
                     tnri_add_u64(need->blocks, chunks, &blocks) && blocks <= TNRI_TLSF_MOST_BLOCKS,
                 TNR_ERR_OVERFLOW,
                 "arena_bytes: %llu bytes in %llu blocks and %llu handles are more than an arena can hold",
@@ -389,16 +392,21 @@ static tnr_status plan_layout(uint64_t region, uint64_t bytes, const tnr_arena_o
     return TNR_OK;
 }
 
-tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *options, tnr_domain **result)
+tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *given, tnr_domain **result)
 {
-    const tnr_arena_options defaults = TNR_ARENA_OPTIONS;
+    tnr_arena_options taken;
+    const tnr_arena_options *const options = &taken;
     TNR_REQUIRE(region != NULL && bytes != 0 && result != NULL, TNR_ERR_ARGUMENT,
                 "arena_create: region, bytes and arena must not be NULL or 0");
-    options = options != NULL ? options : &defaults;
-    TNR_TRY(options_check("arena_create", options));
+    TNR_TRY(options_of("arena_create", given, &taken));
     TNR_REQUIRE(options->placement.kind == TNR_MEMORY_HOST || options->placement.kind == TNR_MEMORY_PINNED ||
                     options->placement.kind == TNR_MEMORY_MANAGED,
                 TNR_ERR_RESIDENCY, "arena_create: the region must be memory that the host reaches directly");
+    TNR_REQUIRE(options->placement.cpu_affinity == TNR_NONE &&
+                    (options->placement.device == TNR_NONE ||
+                     (options->placement.device > TNR_NONE && options->placement.kind != TNR_MEMORY_HOST)),
+                TNR_ERR_ARGUMENT,
+                "arena_create: a node is stamped only on memory that the library bound, a device only on memory near one");
 
     const uint64_t max_blocks = options->max_blocks != 0 ? options->max_blocks : default_max_blocks(bytes);
     layout at = {0, 0, 0, 0, 0};
@@ -420,10 +428,15 @@ tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_option
     self->shift = tnri_lowest_bit(at.granule);
     self->base = (unsigned char *)region + (at.base - (uint64_t)(uintptr_t)region);
     /* A first generation of its own, so that blocks of an earlier arena in the same place are not taken for ours. */
-    const uint32_t generation = (uint32_t)domain->id.serial * 0x9E3779B9U;
+    const uint32_t generation = (uint32_t)domain->serial * 0x9E3779B9U;
     tnri_tlsf_init(&self->tlsf, control + DOMAIN_BYTES + ARENA_BYTES, at.granules, (uint32_t)max_blocks,
                    at.base >> self->shift, generation);
     tnri_poison_hide(self->base, granules_to_bytes(self, at.granules));
+    const tnr_status status = tnri_slab_reserve(domain, options->handles);
+    if (status != TNR_OK) {
+        arena_destroy(domain);
+        return status;
+    }
     *result = domain;
     return TNR_OK;
 }

@@ -47,16 +47,21 @@ typedef struct tnri_handle {
 /* Bytes of one slot: head, what storage keeps of a tensor (tensor.c asserts that it fits), and its shape. */
 #define TNRI_HANDLE_BYTES ((192U + 8U * TNR_MAX_RANK + 63U) / 64U * 64U)
 
-/* Slots that a slab adds at a time: one block of its home. */
-#define TNRI_SLAB_CHUNK_SLOTS 16U
-#define TNRI_SLAB_CHUNK_BYTES (64U + TNRI_SLAB_CHUNK_SLOTS * TNRI_HANDLE_BYTES)
+/* A slab grows by one block of its home at a time: 16 slots, then 32, 64, ... up to 4096. */
+#define TNRI_SLAB_FIRST_SLOTS 16U
+#define TNRI_SLAB_MOST_SLOTS 4096U
+
+/* Blocks and their bytes in which so many handles fit; false on overflow. */
+bool tnri_slab_need(uint64_t handles, uint64_t *bytes, uint64_t *blocks);
 
 typedef struct tnri_slab {
     tnri_lock lock; /* guards everything below, and users and ledger of every domain of this home */
     tnri_handle *free;
     tnri_slab_chunk *chunks;
     uint64_t chunk_count;
-    uint64_t live; /* slots that are out */
+    uint64_t slots; /* in all chunks */
+    uint64_t live;  /* slots that are out */
+    tnri_lock growing; /* held by the one thread that asks the home for a chunk; taken before `lock` */
 } tnri_slab;
 
 /*
@@ -71,6 +76,9 @@ tnr_status tnri_handle_take(tnr_domain *domain, tnr_allocation_reason reason, ui
  * goes back.
  */
 void tnri_handle_cancel(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes, tnri_handle *handle);
+
+/* Have so many slots in all, out and free, or TNR_ERR_MEMORY with those that could be had. */
+tnr_status tnri_slab_reserve(tnr_domain *home, uint64_t handles);
 
 /* Make a filled slot a handle that views may name from now on. */
 void tnri_handle_publish(tnri_handle *handle, tnri_handle_kind kind);
@@ -148,9 +156,10 @@ struct tnr_domain {
     const tnri_domain_class *kind;
     tnr_domain *home;   /* self for heap and arena */
     tnr_domain *parent; /* domain whose user this one is, besides home; NULL: none */
-    tnr_domain_id id;
+    uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
+    bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
     bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
     tnr_block record;    /* block of the home that holds this struct, when it is another domain's */
     uint64_t users;      /* guarded by the home's slab lock */
@@ -164,8 +173,8 @@ struct tnr_domain {
 /* Give back the record of a domain that nothing uses any more: class close, then the block that holds it. */
 void tnri_domain_free_record(tnr_domain *domain);
 
-/* Next domain serial; TNR_ERR_OVERFLOW when none is left. */
-tnr_status tnri_mint_domain_id(tnr_domain_id *id);
+/* Identity of the domain with this serial; {0, 0} for serial 0. */
+tnr_domain_id tnri_identity_of(uint64_t serial);
 
 /* Fill the common part: identity (a new serial: TNR_ERR_OVERFLOW when none is left), home, access, placement. */
 tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, tnr_domain *home, tnr_placement placement,

@@ -102,6 +102,18 @@ static inline uint64_t tnri_max_u64(uint64_t a, uint64_t b) { return a > b ? a :
 /* Smallest unit of every block and its default alignment: one cache line. */
 #define TNRI_UNIT 64U
 
+/* ---- Options and serials ------------------------------------------------------------------------------------------- */
+
+/*
+ * Settings that the program filled in, perhaps built against an older or newer header: its struct begins with its size.
+ * What it has is copied over the defaults in *known. `least` is the size of the first version; members that we do not know
+ * must be zero. NULL: the defaults. TNR_ERR_ARGUMENT otherwise.
+ */
+tnr_status tnri_options_take(const char *op, const void *given, size_t least, void *known, size_t known_size);
+
+/* The next number of a counter, from 1, never twice; TNR_ERR_OVERFLOW at the end. */
+tnr_status tnri_mint_serial(const char *op, _Atomic uint64_t *last, uint64_t *serial);
+
 /* ---- A lock for a few dozen instructions ----------------------------------------------------------------------------- */
 
 /*
@@ -120,6 +132,9 @@ typedef struct tnri_lock {
 #define TNRI_THREAD_LOCAL _Thread_local
 void tnri_lock_wait(tnri_lock *lock) TNRI_COLD;
 
+/* Between two looks at what another thread is about to change, the tries-th time. */
+void tnri_relax(unsigned tries) TNRI_COLD;
+
 static inline void tnri_lock_take(tnri_lock *lock)
 {
     if (TNRI_UNLIKELY(atomic_exchange_explicit(&lock->word, 1U, memory_order_acquire) != 0U)) {
@@ -136,6 +151,7 @@ static inline bool tnri_lock_try(tnri_lock *lock)
 static inline void tnri_lock_give(tnri_lock *lock) { atomic_store_explicit(&lock->word, 0U, memory_order_release); }
 #else
 #define TNRI_THREAD_LOCAL
+static inline void tnri_relax(unsigned tries) { (void)tries; }
 static inline void tnri_lock_take(tnri_lock *lock) { (void)lock; }
 static inline void tnri_lock_give(tnri_lock *lock) { (void)lock; }
 static inline bool tnri_lock_try(tnri_lock *lock)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "arena.h"
+#include "poison.inl.h"
 
 static tnr_status heap_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
                                 tnr_block *block)
@@ -20,6 +21,7 @@ static tnr_status heap_allocate(tnr_domain *domain, uint64_t bytes, uint64_t ali
     block->bytes = rounded;
     block->allocation = tnri_mint(domain);
     block->tag = 0;
+    tnri_poison_mark_used(address, rounded);
     tnri_tally_take(&domain->tally, rounded);
     return TNR_OK;
 }
@@ -28,6 +30,7 @@ static tnr_status heap_release(tnr_domain *domain, const tnr_block *block, tnri_
 {
     (void)use;
     tnri_tally_give(&domain->tally, block->bytes);
+    tnri_fill_freed(block->address, block->bytes);
     free(block->address);
     return TNR_OK;
 }

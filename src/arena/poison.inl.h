@@ -67,6 +67,16 @@ static inline void tnri_poison_show(void *address, uint64_t bytes)
 #endif
 }
 
+/* The range goes to an allocator that marks it itself. */
+static inline void tnri_fill_freed(void *address, uint64_t bytes)
+{
+    (void)address;
+    (void)bytes;
+#ifndef NDEBUG
+    memset(address, TNRI_FILL_FREED, (size_t)bytes);
+#endif
+}
+
 /* The range is being freed; parts of it may be hidden already. */
 static inline void tnri_poison_mark_free(void *address, uint64_t bytes)
 {

@@ -292,7 +292,7 @@ static TNRI_COLD tnr_status refuse(tnri_pool *pool, const tnr_block *block)
     const bool was_ours =
         entry != NULL && block->allocation != 0 &&
         (block->allocation < entry->number || (block->allocation == entry->number && entry->state != TNRI_POOL_OUT));
-    const uint64_t serial = pool->domain.id.serial;
+    const uint64_t serial = pool->domain.serial;
     tnri_lock_give(&pool->lock);
     return was_ours ? tnri_fail(TNR_ERR_STALE, "domain_release: block %llu of pool %llu was released before",
                                 TNRI_LLU(block->allocation), TNRI_LLU(serial))
@@ -512,10 +512,10 @@ static tnr_status resolve_cap(uint64_t asked, uint64_t *max_bytes)
 tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, tnr_domain **pool)
 {
     TNR_REQUIRE(parent != NULL && pool != NULL, TNR_ERR_ARGUMENT, "pool_create: parent and pool must not be NULL");
-    TNR_REQUIRE(options == NULL || options->size == sizeof(*options), TNR_ERR_ARGUMENT,
-                "pool_create: options size is %llu, not %llu", TNRI_LLU(options->size), TNRI_LLU(sizeof(*options)));
+    tnr_pool_options taken = TNR_POOL_OPTIONS;
+    TNR_TRY(tnri_options_take("pool_create", options, sizeof(taken), &taken, sizeof(taken)));
     uint64_t max_bytes;
-    TNR_TRY(resolve_cap(options != NULL ? options->max_bytes : TNR_POOL_MAX_BYTES_AUTO, &max_bytes));
+    TNR_TRY(resolve_cap(taken.max_bytes, &max_bytes));
     tnr_block record;
     TNR_TRY(tnri_record_take(parent, sizeof(tnri_pool), &record));
     tnri_pool *made = record.address;
@@ -526,6 +526,7 @@ tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, 
         return status;
     }
     made->domain.parent = parent;
+    made->domain.coherent = parent->coherent;
     made->domain.record = record;
     made->admit_bytes = max_bytes;
     made->max_bytes = max_bytes;
@@ -539,6 +540,7 @@ tnr_status tnr_pool_statistics_get(tnr_domain *domain, tnr_pool_statistics *stat
     TNR_REQUIRE(domain != NULL && statistics != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT,
                 "pool_statistics_get: needs a pool, not %s, and statistics", tnr_domain_name(domain));
     tnri_pool *pool = pool_of(domain);
+    memset(statistics, 0, sizeof(*statistics));
     tnri_lock_take(&pool->lock);
     statistics->buffers = retained_now(pool);
     statistics->capacity_bytes = pool->retained_bytes;

@@ -58,6 +58,14 @@ static tnr_status grow(tnri_pool *pool, uint32_t chunk)
     return TNR_OK;
 }
 
+static bool has_idle(tnri_pool *pool)
+{
+    tnri_lock_take(&pool->lock);
+    const bool idle = pool->idle != NULL;
+    tnri_lock_give(&pool->lock);
+    return idle;
+}
+
 tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry)
 {
     for (;;) {
@@ -72,7 +80,10 @@ tnr_status tnri_pool_entry_take(tnri_pool *pool, tnri_pool_entry **entry)
             *entry = taken;
             return TNR_OK;
         }
-        TNR_TRY(grow(pool, chunk));
+        const tnr_status status = grow(pool, chunk);
+        if (status != TNR_OK && !has_idle(pool)) { /* another thread may have added some meanwhile */
+            return status;
+        }
     }
 }
 

@@ -11,6 +11,9 @@ typedef struct program_state {
     void *own;
 } program_state;
 
+/* What every element type needs of the pointer to a block. */
+#define MAP_ALIGNMENT 16
+
 #define RECORD_HEAD_BYTES ((sizeof(tnr_domain) + sizeof(program_state) + TNRI_UNIT - 1) / TNRI_UNIT * TNRI_UNIT)
 
 static program_state *state_of(const tnr_domain *domain) { return domain->state; }
@@ -20,6 +23,9 @@ const char *tnri_program_domain_name(const tnr_domain *domain) { return state_of
 /* A failing entry need not record a text; an older failure's must not stand for it. */
 static tnr_status answer_of(const program_state *state, const char *entry, unsigned recorded, tnr_status status)
 {
+    if (TNRI_UNLIKELY((unsigned)status > (unsigned)TNR_ERR_IO)) {
+        return tnri_fail(TNR_ERR_BACKEND, "%s: %s answered %d, which is no status", state->ops.name, entry, (int)status);
+    }
     if (TNRI_UNLIKELY(status != TNR_OK) && tnri_failures_recorded() == recorded) {
         return tnri_fail(status, "%s: %s failed: %s", state->ops.name, entry, tnr_status_text(status));
     }
@@ -41,7 +47,8 @@ static tnr_status program_allocate(tnr_domain *domain, uint64_t bytes, uint64_t 
         return answer_of(state, "allocate", recorded, status);
     }
     if (taken.bytes < bytes ||
-        (domain->access == TNR_ACCESS_DIRECT && ((uintptr_t)taken.address & (alignment - 1)) != 0)) {
+        (domain->access == TNR_ACCESS_DIRECT &&
+         (taken.address == NULL || ((uintptr_t)taken.address & (alignment - 1)) != 0))) {
         state->ops.release(state->own, &taken);
         return tnri_fail(TNR_ERR_BACKEND, "%s: allocate answered %llu bytes, misaligned or fewer than the %llu asked for",
                          state->ops.name, TNRI_LLU(taken.bytes), TNRI_LLU(bytes));
@@ -67,7 +74,13 @@ static tnr_status program_map(tnr_domain *domain, const tnr_block *block, tnr_ma
     void *mapped = NULL;
     const unsigned recorded = tnri_failures_recorded();
     TNR_TRY(answer_of(state, "map", recorded, state->ops.map(state->own, block, mode, &mapped)));
-    TNR_REQUIRE(mapped != NULL, TNR_ERR_BACKEND, "%s: map answered success and no pointer", state->ops.name);
+    if (TNRI_UNLIKELY(mapped == NULL || ((uintptr_t)mapped & (MAP_ALIGNMENT - 1)) != 0)) {
+        if (mapped != NULL) {
+            (void)state->ops.unmap(state->own, block, mode, mapped);
+        }
+        return tnri_fail(TNR_ERR_BACKEND, "%s: map answered success and a pointer that is NULL or not aligned to %d bytes",
+                         state->ops.name, MAP_ALIGNMENT);
+    }
     *host = mapped;
     return TNR_OK;
 }
@@ -106,15 +119,48 @@ static const tnri_domain_class program_class = {
     .destroy = program_destroy,
 };
 
-tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *config, tnr_domain **domain)
+/* The first version's table: what every program's has. */
+#define LEAST_OPS_BYTES sizeof(tnr_domain_ops)
+
+static tnr_status take_ops(const tnr_domain_config *config, tnr_domain_ops *ops)
 {
-    TNR_REQUIRE(home != NULL && config != NULL && domain != NULL, TNR_ERR_ARGUMENT,
-                "domain_create: home, config and domain must not be NULL");
-    TNR_REQUIRE(config->size == sizeof(*config), TNR_ERR_ARGUMENT, "domain_create: config size is %llu, not %llu",
-                TNRI_LLU(config->size), TNRI_LLU(sizeof(*config)));
-    const tnr_domain_ops *ops = config->ops;
-    TNR_REQUIRE(ops != NULL && ops->name != NULL && ops->allocate != NULL && ops->release != NULL, TNR_ERR_ARGUMENT,
+    TNR_REQUIRE(config->ops != NULL && config->ops_size >= LEAST_OPS_BYTES, TNR_ERR_ARGUMENT,
+                "domain_create: a table of functions of at least %llu bytes is needed, start from TNR_DOMAIN_CONFIG",
+                TNRI_LLU(LEAST_OPS_BYTES));
+    const unsigned char *bytes = (const unsigned char *)config->ops;
+    for (size_t at = sizeof(*ops); at < config->ops_size; at++) {
+        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT, "domain_create: the table has an entry that this version does not know");
+    }
+    memset(ops, 0, sizeof(*ops));
+    memcpy(ops, config->ops, config->ops_size < sizeof(*ops) ? config->ops_size : sizeof(*ops));
+    TNR_REQUIRE(ops->name != NULL && ops->allocate != NULL && ops->release != NULL, TNR_ERR_ARGUMENT,
                 "domain_create: ops need a name, allocate and release");
+    return TNR_OK;
+}
+
+tnr_status tnr_domain_need(const tnr_domain_config *config, tnr_need *need)
+{
+    TNR_REQUIRE(config != NULL && need != NULL, TNR_ERR_ARGUMENT, "domain_need: config and need must not be NULL");
+    tnr_domain_config taken = TNR_DOMAIN_CONFIG;
+    tnr_domain_ops table;
+    uint64_t bytes;
+    TNR_TRY(tnri_options_take("domain_need", config, sizeof(taken), &taken, sizeof(taken)));
+    TNR_TRY(take_ops(&taken, &table));
+    TNR_REQUIRE(tnri_add_u64(RECORD_HEAD_BYTES, table.size, &bytes), TNR_ERR_OVERFLOW,
+                "domain_need: %llu bytes of state do not fit in 64 bits", TNRI_LLU(table.size));
+    return tnri_record_need(bytes, need);
+}
+
+tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, tnr_domain **domain)
+{
+    TNR_REQUIRE(home != NULL && given != NULL && domain != NULL, TNR_ERR_ARGUMENT,
+                "domain_create: home, config and domain must not be NULL");
+    tnr_domain_config taken = TNR_DOMAIN_CONFIG;
+    const tnr_domain_config *const config = &taken;
+    TNR_TRY(tnri_options_take("domain_create", given, sizeof(taken), &taken, sizeof(taken)));
+    tnr_domain_ops table;
+    const tnr_domain_ops *const ops = &table;
+    TNR_TRY(take_ops(config, &table));
     const bool mapped = config->access == TNR_ACCESS_MAPPED;
     TNR_REQUIRE(config->access == TNR_ACCESS_DIRECT || mapped || config->access == TNR_ACCESS_NONE, TNR_ERR_ARGUMENT,
                 "domain_create: %d is no host access", (int)config->access);
@@ -136,6 +182,7 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *config, 
     made->record = record;
     made->state = state;
     tnr_status status = tnri_domain_init(made, &program_class, home->home, *placement, config->access);
+    made->coherent = made->coherent || config->coherent_maps;
     if (status == TNR_OK && ops->open != NULL) {
         const unsigned recorded = tnri_failures_recorded();
         status = answer_of(state, "open", recorded, ops->open(state->own, config->config));

@@ -1,48 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Life of an engine, its output drafts, its scratch, and the failure texts that operations share.
+ * Life of an engine, its scratch, the beginning and end of its operations, and the failure texts that they share.
  *
- * Guarantees: an engine is one block of its domain, plus a pool over that domain; one thread inside at a time, told by one
- * atomic flag; destroying it leaves every tensor that it made valid (the pool returns weakly).
+ * Guarantees: an engine is one block of its domain, plus a pool over that domain whose user it is; one thread inside at a
+ * time, told by one atomic flag; destroying it leaves every tensor that it made valid (the pool returns weakly).
  */
 #include "engine_internal.h"
 
-tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *options, tnr_engine **engine)
+/* ---- Life ------------------------------------------------------------------------------------------------------------------- */
+
+static tnr_status take_options(const char *op, const tnr_engine_options *options, tnr_engine_options *taken)
 {
     static const tnr_engine_options defaults = TNR_ENGINE_OPTIONS;
-    if (options == NULL) {
-        options = &defaults;
-    }
+    *taken = defaults;
+    return tnri_options_take(op, options, sizeof *taken, taken, sizeof *taken);
+}
+
+tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *options, tnr_engine **engine)
+{
     TNR_REQUIRE(domain != NULL && engine != NULL, TNR_ERR_ARGUMENT, "engine create: domain or result is NULL");
-    TNR_REQUIRE(options->size == sizeof(tnr_engine_options), TNR_ERR_ARGUMENT,
-                "engine create: options of %llu bytes, expected %llu", TNRI_LLU(options->size),
-                TNRI_LLU(sizeof(tnr_engine_options)));
+    tnr_engine_options taken;
+    TNR_TRY(take_options("engine create", options, &taken));
     TNR_REQUIRE(tnr_domain_access(domain) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "engine create: the host does not reach domain '%s' directly", tnr_domain_name(domain));
-    TNR_REQUIRE(options->output == NULL || tnr_domain_access(options->output) != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
+    TNR_REQUIRE(taken.output == NULL || tnr_domain_access(taken.output) != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
                 "engine create: outputs in domain '%s', which the host cannot map; copy there by tnr_tensor_duplicate",
-                tnr_domain_name(options->output));
+                tnr_domain_name(taken.output));
 
     tnr_block record;
     TNR_TRY(tnri_record_take(domain, sizeof(tnr_engine), &record));
-    const tnr_pool_options pool_options = {sizeof(tnr_pool_options), options->pool_max_bytes};
+    tnr_pool_options pool_options = TNR_POOL_OPTIONS;
+    pool_options.max_bytes = taken.pool_max_bytes;
     tnr_domain *pool = NULL;
-    const tnr_status status = tnr_pool_create(domain, &pool_options, &pool);
+    tnr_status status = tnr_pool_create(domain, &pool_options, &pool);
     if (status != TNR_OK) {
         tnri_record_give(domain, &record);
         return status;
     }
     tnr_engine *made = record.address;
     atomic_init(&made->busy, 0U);
-    made->blis = tnri_blis_works();
     made->domain = domain;
     made->pool = pool;
-    made->output = options->output != NULL ? options->output : pool;
-    made->scratch = NULL;
+    made->output = taken.output != NULL ? taken.output : pool;
     made->record = record;
+    void *scratch;
+    status = tnri_engine_scratch(made, taken.scratch_bytes, &scratch);
+    if (status != TNR_OK) {
+        (void)tnr_domain_close(&pool); /* nothing is in it */
+        tnri_record_give(domain, &record);
+        return status;
+    }
+    made->blis = tnri_blis_works();
     tnri_domain_use(domain);
-    if (options->output != NULL) {
-        tnri_domain_use(options->output);
+    tnri_domain_use(pool); /* a program that closes it only empties it */
+    if (made->output != pool) {
+        tnri_domain_use(made->output);
     }
     *engine = made;
     return TNR_OK;
@@ -54,28 +66,40 @@ tnr_status tnr_engine_destroy(tnr_engine **engine)
         return TNR_OK;
     }
     tnr_engine *old = *engine;
-    TNR_TRY(tnri_engine_enter("engine destroy", old));
-    tnr_status status = tnr_draft_abandon(&old->scratch);
-    if (status != TNR_OK) {
-        tnri_engine_leave(old);
-        return status;
-    }
-    old->scratch_bytes = 0;
-    const bool elsewhere = old->output != old->pool;
+    TNR_TRY(tnri_engine_enter("engine destroy", old, true));
     tnr_domain *pool = old->pool;
-    status = tnr_domain_close(&pool);
+    const tnr_status status = tnr_domain_close(&pool); /* first, for it is the one step that may be refused */
     if (status != TNR_OK) {
-        tnri_engine_leave(old);
-        return status;
-    }
-    if (elsewhere) {
-        tnri_domain_unuse(old->output);
+        return tnri_engine_leave(old, status);
     }
     tnr_domain *domain = old->domain;
     const tnr_block record = old->record;
+    if (old->output != old->pool) {
+        tnri_domain_unuse(old->output);
+    }
+    tnri_domain_unuse(old->pool);
+    tnri_block_give(domain, &old->scratch);
     *engine = NULL;
     tnri_record_give(domain, &record);
     tnri_domain_unuse(domain);
+    return TNR_OK;
+}
+
+tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, tnr_need *need)
+{
+    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "engine need: need is NULL");
+    tnr_engine_options taken;
+    TNR_TRY(take_options("engine need", options, &taken));
+    tnr_need sum;
+    tnr_need term;
+    TNR_TRY(tnri_record_need(sizeof(tnr_engine), &sum));
+    TNR_TRY(tnr_pool_need(buffers, &term));
+    TNR_TRY(tnr_need_add(&sum, &term, 1));
+    if (taken.scratch_bytes != 0) {
+        TNR_TRY(tnr_block_need(taken.scratch_bytes, 1, &term));
+        TNR_TRY(tnr_need_add(&sum, &term, 1));
+    }
+    *need = sum;
     return TNR_OK;
 }
 
@@ -83,57 +107,51 @@ tnr_domain *tnr_engine_output(const tnr_engine *engine) { return engine == NULL 
 
 tnr_domain *tnr_engine_pool(const tnr_engine *engine) { return engine == NULL ? NULL : engine->pool; }
 
-tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine)
+tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine, bool has_target)
 {
+    TNR_REQUIRE(has_target, TNR_ERR_ARGUMENT, "%s: out is NULL", op);
     TNR_REQUIRE(engine != NULL, TNR_ERR_ARGUMENT, "%s: engine is NULL", op);
     return tnri_fail(TNR_ERR_BUSY, "%s: another call is inside this engine; an engine serves one thread at a time", op);
 }
 
-tnr_status tnri_engine_scratch(const char *op, tnr_engine *engine, uint64_t bytes, void **data)
+/*
+ * In the engine's domain itself, which may be closer to its cores than the domain's home, and not in the pool, whose counters
+ * are the program's. New scratch before the old one goes, so that wanting room changes nothing.
+ */
+tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data)
 {
-    if (engine->scratch_bytes < bytes) {
-        TNR_REQUIRE(bytes <= INT64_MAX, TNR_ERR_OVERFLOW, "%s: scratch of %llu bytes", op, TNRI_LLU(bytes));
-        const int64_t count = (int64_t)bytes;
-        tnr_draft *draft = NULL;
-        TNR_TRY(tnri_draft_begin(op, engine->pool, TNR_BOOL, 1, &count, TNR_ALLOCATION_SCRATCH, &draft));
-        tnr_view_mut view;
-        tnr_status status = tnr_draft_view(draft, &view);
-        if (status == TNR_OK) {
-            status = tnr_draft_abandon(&engine->scratch);
-        }
-        if (status != TNR_OK) {
-            tnri_draft_cancel(draft, TNR_ALLOCATION_SCRATCH);
-            return status;
-        }
-        engine->scratch = draft;
-        engine->scratch_data = view.view.root->block.address;
-        engine->scratch_bytes = bytes;
+    if (engine->scratch.bytes < bytes) {
+        tnr_block block;
+        TNR_TRY(tnri_block_take(engine->domain, bytes, &block));
+        tnri_block_give(engine->domain, &engine->scratch);
+        engine->scratch = block;
     }
-    *data = engine->scratch_data;
+    *data = engine->scratch.address;
     return TNR_OK;
 }
 
-/* ---- Outputs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- One operation ---------------------------------------------------------------------------------------------------------- */
 
-tnr_status tnri_output_begin(const char *op, tnr_engine *engine, tnr_dtype dtype, int rank, const int64_t *shape,
-                             tnr_allocation_reason reason, tnri_output *output)
+tnr_status tnri_call_begin_new(tnr_engine *engine, tnri_call *call)
 {
-    output->draft = NULL;
-    output->reason = reason;
-    TNR_TRY(tnri_draft_begin(op, engine->output, dtype, rank, shape, reason, &output->draft));
-    const tnr_status status = tnr_draft_view(output->draft, &output->view);
-    return status == TNR_OK ? TNR_OK : tnri_output_end(output, status, NULL);
+    TNR_TRY(tnri_access_begin(call->op, call->operands + 1, call->inputs, call->aliasing));
+    const tnr_status status =
+        tnri_output_begin(call->op, engine->output, call->dtype, call->rank, call->shape, call->reason, &call->output);
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        (void)tnri_access_end(call->operands + 1, call->inputs);
+        return status;
+    }
+    call->out = &call->output.view;
+    call->operands[0].view = call->out;
+    call->operands[0].data = call->output.data;
+    return TNR_OK;
 }
 
-tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor)
+/* Inputs first: when one of them cannot be given back, the new tensor is not made. */
+tnr_status tnri_call_end_new(tnri_call *call, tnr_tensor **made, tnr_status status)
 {
-    if (TNRI_LIKELY(status == TNR_OK)) {
-        status = tnr_draft_commit(&output->draft, tensor);
-    }
-    if (TNRI_UNLIKELY(status != TNR_OK)) {
-        tnri_draft_cancel(output->draft, output->reason);
-    }
-    return status;
+    const tnr_status ended = tnri_access_end(call->operands + 1, call->inputs);
+    return tnri_output_end(&call->output, status == TNR_OK ? ended : status, made);
 }
 
 /* ---- Failure texts ------------------------------------------------------------------------------------------------------------ */

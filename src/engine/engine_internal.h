@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of an engine, and what its files share: entering and leaving, outputs, the view checks that come before anything
- * is leased, and the matrix-product kernels.
+ * Inside of an engine, and what its files share: entering and leaving, one operation from its checks to its end, and the
+ * matrix-product kernels.
  *
- * Flow of an operation: enter -> dtypes and shapes from the descriptors -> [draft] -> leases and overlap (tnri_access_begin)
- * -> kernel -> leases back -> [commit] -> leave. Nothing is written before the last check has passed.
+ * Flow: enter -> dtypes and shapes from the descriptors -> leases, bounds, overlap -> the new tensor or scratch, where the
+ * operation needs them -> kernel -> leases back -> the new tensor exists -> leave. Nothing is written before the last check
+ * has passed, and nothing is taken before the operands are known to be good.
  */
 #ifndef TENURE_ENGINE_INTERNAL_H
 #define TENURE_ENGINE_INTERNAL_H
@@ -12,7 +13,10 @@
 #include "../storage/storage.h"
 #include "tenure/engine.h"
 
-/* Loops whose iterations touch only their own elements, although an output may be an input's very elements. */
+/*
+ * For loops each of whose iterations reads its own elements and then writes its own. It states what access to the operands
+ * has proved: an output is apart from each input, or the very same elements index for index.
+ */
 #if defined(__clang__)
 #define TNRI_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -24,50 +28,100 @@
 struct tnr_engine {
     atomic_uint busy;   /* 1 while a thread is inside */
     bool blis;          /* BLIS is built in and answered its known product */
-    tnr_domain *domain; /* holds this struct */
+    tnr_domain *domain; /* holds this struct and the scratch */
     tnr_domain *output; /* where outputs are made */
     tnr_domain *pool;
-    tnr_draft *scratch; /* of the pool, kept from first use on; NULL before */
-    void *scratch_data;
-    uint64_t scratch_bytes;
-    tnr_block record;
+    tnr_block scratch; /* of the domain, kept from first use on; no bytes before */
+    tnr_block record;  /* this struct */
 };
+
+/* Where a result goes: into a view of the caller's, or to a new tensor. Exactly one is not NULL. */
+typedef struct tnri_target {
+    const tnr_view_mut *into;
+    tnr_tensor **made;
+} tnri_target;
 
 /* ---- Entering ------------------------------------------------------------------------------------------------------------ */
 
 /* TNR_ERR_ARGUMENT for NULL, TNR_ERR_BUSY when a thread is inside already. */
-tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine);
+tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine, bool has_target) TNRI_COLD;
 
-static inline tnr_status tnri_engine_enter(const char *op, tnr_engine *engine)
+static inline tnr_status tnri_engine_enter(const char *op, tnr_engine *engine, bool has_target)
 {
-    if (TNRI_UNLIKELY(engine == NULL || atomic_exchange_explicit(&engine->busy, 1U, memory_order_acquire) != 0U)) {
-        return tnri_engine_refuse(op, engine);
+    if (TNRI_UNLIKELY(engine == NULL || !has_target ||
+                      atomic_exchange_explicit(&engine->busy, 1U, memory_order_acquire) != 0U)) {
+        return tnri_engine_refuse(op, engine, has_target);
     }
     return TNR_OK;
 }
 
-static inline void tnri_engine_leave(tnr_engine *engine)
+/* Gives `status` on: return tnri_engine_leave(engine, what was done inside). */
+static inline tnr_status tnri_engine_leave(tnr_engine *engine, tnr_status status)
 {
     atomic_store_explicit(&engine->busy, 0U, memory_order_release);
+    return status;
 }
 
-/* At least `bytes` bytes of kept scratch, 64-byte aligned, contents undefined; a warm call takes nothing. */
-tnr_status tnri_engine_scratch(const char *op, tnr_engine *engine, uint64_t bytes, void **data);
+static inline bool tnri_target_named(const tnri_target *target) { return target->into != NULL || target->made != NULL; }
 
-/* ---- Outputs ------------------------------------------------------------------------------------------------------------- */
+/* At least `bytes` bytes of kept scratch, 64-byte aligned, contents undefined; takes nothing when it had them before. */
+tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data);
 
-/* An output on its way: a draft in the engine's output domain, and the view that the kernel writes. */
-typedef struct tnri_output {
-    tnr_draft *draft;
+/* ---- One operation -------------------------------------------------------------------------------------------------------- */
+
+#define TNRI_CALL_INPUTS 2
+
+/*
+ * From the first lease to the last. operands[0] is what is written, the others are read: their views are the caller's to
+ * set before tnri_call_begin, their data is what the kernel works on.
+ */
+typedef struct tnri_call {
+    const char *op;
+    int inputs;
+    tnr_dtype dtype; /* of the result */
+    int rank;
+    const int64_t *shape;
     tnr_allocation_reason reason;
-    tnr_view_mut view;
-} tnri_output;
+    tnri_aliasing aliasing;
+    const tnr_view *out; /* set by tnri_call_begin: the layout to write */
+    tnri_operand operands[1 + TNRI_CALL_INPUTS];
+    tnri_output output;
+} tnri_call;
 
-tnr_status tnri_output_begin(const char *op, tnr_engine *engine, tnr_dtype dtype, int rank, const int64_t *shape,
-                             tnr_allocation_reason reason, tnri_output *output);
+/* tnri_call_begin for a new tensor. */
+tnr_status tnri_call_begin_new(tnr_engine *engine, tnri_call *call);
+tnr_status tnri_call_end_new(tnri_call *call, tnr_tensor **made, tnr_status status);
 
-/* Commit when `status` is TNR_OK, else undo the draft as if it had never been asked for, and give `status` on. */
-tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor);
+/*
+ * Lease inputs and output, or lease the inputs and make the new tensor's bytes. On failure nothing is held or counted: a
+ * stale or busy input leaves no trace in any domain.
+ */
+static inline tnr_status tnri_call_begin(tnr_engine *engine, tnri_call *call, tnri_target target)
+{
+    for (int i = 1; i <= call->inputs; ++i) {
+        call->operands[i].write = false;
+    }
+    if (target.into == NULL) {
+        return tnri_call_begin_new(engine, call);
+    }
+    call->out = &target.into->view;
+    call->operands[0].view = call->out;
+    call->operands[0].write = true;
+    return tnri_access_begin(call->op, call->operands, 1 + call->inputs, call->aliasing);
+}
+
+/*
+ * Give everything back, also when one of the domains fails at it: then, or with a status other than TNR_OK, the new tensor
+ * does not exist. What was written into a caller's view cannot be undone.
+ */
+static inline tnr_status tnri_call_end(tnri_call *call, tnri_target target, tnr_status status)
+{
+    if (target.into == NULL) {
+        return tnri_call_end_new(call, target.made, status);
+    }
+    const tnr_status ended = tnri_access_end(call->operands, 1 + call->inputs);
+    return status == TNR_OK ? ended : status;
+}
 
 /* ---- Checks of descriptors -------------------------------------------------------------------------------------------------- */
 
@@ -87,13 +141,13 @@ tnr_status tnri_view_refuse(const char *op, const char *name, const tnr_view *vi
         }                                                  \
     } while (0)
 
-static inline bool tnri_same_shape(const tnr_view *a, const tnr_view *b)
+static inline bool tnri_has_shape(const tnr_view *view, int rank, const int64_t *shape)
 {
-    if (a->rank != b->rank) {
+    if (view->rank != rank) {
         return false;
     }
-    for (int i = 0; i < a->rank; ++i) {
-        if (a->shape[i] != b->shape[i]) {
+    for (int i = 0; i < rank; ++i) {
+        if (view->shape[i] != shape[i]) {
             return false;
         }
     }
@@ -106,19 +160,27 @@ tnr_status tnri_fail_unsupported(const char *op, tnr_dtype dtype) TNRI_COLD;
 tnr_status tnri_fail_shape(const char *op, const char *what, int rank, const int64_t *expected,
                            const tnr_view *found) TNRI_COLD;
 
+/* A caller's output, if there is one, has the dtype and shape of the result. */
+static inline tnr_status tnri_check_into(const char *op, const tnr_view_mut *into, tnr_dtype dtype, int rank,
+                                         const int64_t *shape)
+{
+    if (into != NULL) {
+        TNRI_CHECK_VIEW(op, "out", &into->view);
+        if (TNRI_UNLIKELY(into->view.dtype != dtype)) {
+            return tnri_fail_dtype(op, dtype, into->view.dtype);
+        }
+        if (TNRI_UNLIKELY(!tnri_has_shape(&into->view, rank, shape))) {
+            return tnri_fail_shape(op, "out", rank, shape, &into->view);
+        }
+    }
+    return TNR_OK;
+}
+
 /* ---- Matrix product kernels --------------------------------------------------------------------------------------------------- */
 
-/* A scalar in the dtype's own precision. */
-typedef union tnri_gemm_scalar {
-    float f32;
-    double f64;
-    tnr_c32 c32;
-    tnr_c64 c64;
-} tnri_gemm_scalar;
-
 /*
- * c = alpha * a * b + beta * c. m, n, k >= 1; alpha is not 0. Strides in elements. c overlaps neither a nor b. A beta of 0
- * does not read c.
+ * c = alpha * a * b + beta * c. Strides in elements; c overlaps neither a nor b. A beta of 0 does not read c. Kernels form
+ * the addresses of elements that exist and no others: strides of extents of 1 mean nothing and may be huge.
  */
 typedef struct tnri_gemm {
     tnr_dtype dtype;
@@ -133,16 +195,26 @@ typedef struct tnri_gemm {
     int64_t b_row, b_column;
     void *c;
     int64_t c_row, c_column;
-    tnri_gemm_scalar alpha, beta;
+    tnr_c64 alpha, beta; /* rounded to the dtype's precision, and real for real dtypes */
 } tnri_gemm;
 
-/* Straight loops, no packing: for products so small that anything else costs more than the arithmetic. */
+/* m * n * k, or 2^20 at least when it is more: enough to choose by, without overflow. */
+static inline int64_t tnri_gemm_work(int64_t m, int64_t n, int64_t k)
+{
+    const int64_t most = INT64_C(1) << 20;
+    return (m < most ? m : most) * (n < most ? n : most) * (k < most ? k : most);
+}
+
+/* Straight loops, no packing: for products so small that anything else costs more than the arithmetic. m, n, k >= 1. */
 void tnri_gemm_small(const tnri_gemm *gemm);
 
-/* Scratch that tnri_gemm_portable needs for this product. */
-uint64_t tnri_gemm_portable_bytes(const tnri_gemm *gemm);
+/* c = beta * c: what is left when alpha or k is 0. Looks at m, n, c, beta and overwrite. */
+void tnri_gemm_scale(const tnri_gemm *gemm);
 
-/* Packed and blocked; any strides. `scratch` is 64-byte aligned. */
+/* Scratch with which tnri_gemm_portable does every product of up to m x n x k, all >= 1. */
+uint64_t tnri_gemm_portable_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k);
+
+/* Packed and blocked; any strides; m, n, k >= 1. `scratch` is 64-byte aligned. */
 void tnri_gemm_portable(const tnri_gemm *gemm, void *scratch);
 
 /* BLIS is built in, has the integer width of its header, and multiplies two small matrices correctly. */

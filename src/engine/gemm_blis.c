@@ -26,7 +26,7 @@
 #endif
 
 /* Below this many multiplications, or this extent, the call costs more than it saves. */
-#define BLIS_LEAST_WORK (24.0 * 24.0 * 24.0)
+#define BLIS_LEAST_WORK (24 * 24 * 24)
 #define BLIS_LEAST_EXTENT 4
 
 static rntm_t one_thread(void)
@@ -73,36 +73,28 @@ static bool nested(int64_t rows, int64_t columns, int64_t row_stride, int64_t co
 bool tnri_blis_accepts(const tnri_gemm *gemm)
 {
     return gemm->m >= BLIS_LEAST_EXTENT && gemm->n >= BLIS_LEAST_EXTENT && gemm->k >= BLIS_LEAST_EXTENT &&
-           (double)gemm->m * (double)gemm->n * (double)gemm->k >= BLIS_LEAST_WORK &&
+           tnri_gemm_work(gemm->m, gemm->n, gemm->k) >= BLIS_LEAST_WORK &&
            nested(gemm->m, gemm->k, gemm->a_row, gemm->a_column) &&
            nested(gemm->k, gemm->n, gemm->b_row, gemm->b_column) &&
            nested(gemm->m, gemm->n, gemm->c_row, gemm->c_column);
 }
 
-void tnri_gemm_blis(const tnri_gemm *gemm)
-{
-    const trans_t trans_a = gemm->conjugate_a ? BLIS_CONJ_NO_TRANSPOSE : BLIS_NO_TRANSPOSE;
-    const trans_t trans_b = gemm->conjugate_b ? BLIS_CONJ_NO_TRANSPOSE : BLIS_NO_TRANSPOSE;
-    rntm_t rntm = one_thread();
-    tnri_gemm_scalar alpha = gemm->alpha; /* BLIS takes pointers to what it does not change */
-    tnri_gemm_scalar beta = gemm->beta;
-#define TNRI_BLIS_GEMM(call, type)                                                                                  \
-    call(trans_a, trans_b, gemm->m, gemm->n, gemm->k, (type *)&alpha, (type *)gemm->a, gemm->a_row, gemm->a_column, \
-         (type *)gemm->b, gemm->b_row, gemm->b_column, (type *)&beta, (type *)gemm->c, gemm->c_row, gemm->c_column, \
-         NULL, &rntm)
-    switch (gemm->dtype) {
-    case TNR_F32:
-        TNRI_BLIS_GEMM(bli_sgemm_ex, float);
-        break;
-    case TNR_F64:
-        TNRI_BLIS_GEMM(bli_dgemm_ex, double);
-        break;
-    case TNR_C32:
-        TNRI_BLIS_GEMM(bli_cgemm_ex, scomplex);
-        break;
-    default:
-        TNRI_BLIS_GEMM(bli_zgemm_ex, dcomplex);
-        break;
-    }
-#undef TNRI_BLIS_GEMM
-}
+#include "kernels/arithmetic.inl.h"
+
+#define blis_call_f32 bli_sgemm_ex
+#define blis_call_f64 bli_dgemm_ex
+#define blis_call_c32 bli_cgemm_ex
+#define blis_call_c64 bli_zgemm_ex
+#define blis_type_f32 float
+#define blis_type_f64 double
+#define blis_type_c32 scomplex
+#define blis_type_c64 dcomplex
+#define TEMPLATE "gemm_blis.tmpl.h"
+#define DTYPES DTYPES_FLOAT
+#include "kernels/each_dtype.inl.h"
+
+typedef void (*gemm_kernel)(const tnri_gemm *gemm);
+
+static const gemm_kernel kernels[TNR_DTYPE_END] = FLOAT_TABLE(gemm_blis);
+
+void tnri_gemm_blis(const tnri_gemm *gemm) { kernels[gemm->dtype](gemm); }

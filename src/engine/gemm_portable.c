@@ -44,77 +44,21 @@ typedef struct gemm_blocks {
     uint64_t bytes;   /* of both */
 } gemm_blocks;
 
-#define NAME_(x, y) NAME__(x, y)
-#define NAME__(x, y) x##_##y
+#include "kernels/arithmetic.inl.h"
 
-#define T float
-#define REAL float
-#define VEC vector_f32
-#define FIELD f32
-#define COMPLEX 0
-#define MV REAL_MV
-#define NR REAL_NR
-#define NAME(x) NAME_(x, f32)
-#include "kernels/gemm_packed.tmpl.h"
+#define TEMPLATE "gemm_packed.tmpl.h"
+#define DTYPES DTYPES_FLOAT
+#include "kernels/each_dtype.inl.h"
 
-#define T double
-#define REAL double
-#define VEC vector_f64
-#define FIELD f64
-#define COMPLEX 0
-#define MV REAL_MV
-#define NR REAL_NR
-#define NAME(x) NAME_(x, f64)
-#include "kernels/gemm_packed.tmpl.h"
+typedef gemm_blocks (*blocks_rule)(int64_t m, int64_t n, int64_t k);
+typedef void (*gemm_kernel)(const tnri_gemm *gemm, char *scratch);
 
-#define T tnr_c32
-#define REAL float
-#define VEC vector_f32
-#define FIELD c32
-#define COMPLEX 1
-#define MV COMPLEX_MV
-#define NR COMPLEX_NR
-#define NAME(x) NAME_(x, c32)
-#include "kernels/gemm_packed.tmpl.h"
+static const blocks_rule rules[TNR_DTYPE_END] = FLOAT_TABLE(gemm_blocks);
+static const gemm_kernel kernels[TNR_DTYPE_END] = FLOAT_TABLE(gemm_packed);
 
-#define T tnr_c64
-#define REAL double
-#define VEC vector_f64
-#define FIELD c64
-#define COMPLEX 1
-#define MV COMPLEX_MV
-#define NR COMPLEX_NR
-#define NAME(x) NAME_(x, c64)
-#include "kernels/gemm_packed.tmpl.h"
-
-uint64_t tnri_gemm_portable_bytes(const tnri_gemm *gemm)
+uint64_t tnri_gemm_portable_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
-    switch (gemm->dtype) {
-    case TNR_F32:
-        return blocks_f32(gemm).bytes;
-    case TNR_F64:
-        return blocks_f64(gemm).bytes;
-    case TNR_C32:
-        return blocks_c32(gemm).bytes;
-    default:
-        return blocks_c64(gemm).bytes;
-    }
+    return rules[dtype](m, n, k).bytes;
 }
 
-void tnri_gemm_portable(const tnri_gemm *gemm, void *scratch)
-{
-    switch (gemm->dtype) {
-    case TNR_F32:
-        gemm_packed_f32(gemm, scratch);
-        break;
-    case TNR_F64:
-        gemm_packed_f64(gemm, scratch);
-        break;
-    case TNR_C32:
-        gemm_packed_c32(gemm, scratch);
-        break;
-    default:
-        gemm_packed_c64(gemm, scratch);
-        break;
-    }
-}
+void tnri_gemm_portable(const tnri_gemm *gemm, void *scratch) { kernels[gemm->dtype](gemm, scratch); }

@@ -7,10 +7,6 @@
  */
 #include "engine_internal.h"
 
-#define KIND_REAL 1
-#define KIND_COMPLEX 2
-#define KIND_INTEGER 3
-
 #define LANES 16      /* accumulators of a run */
 #define LINE_LEAF 512 /* longest run that is added up without halving */
 #define AXIS_LEAF 16  /* most partial sums that are added up without halving */
@@ -23,48 +19,16 @@ typedef struct reduced_axes {
     int64_t strides[TNR_MAX_RANK];
 } reduced_axes;
 
-#define NAME_(x, y) NAME__(x, y)
-#define NAME__(x, y) x##_##y
+#include "kernels/arithmetic.inl.h"
 
-#define T float
-#define KIND KIND_REAL
-#define NAME(x) NAME_(x, f32)
-#include "kernels/reduce.tmpl.h"
-
-#define T double
-#define KIND KIND_REAL
-#define NAME(x) NAME_(x, f64)
-#include "kernels/reduce.tmpl.h"
-
-#define T tnr_c32
-#define KIND KIND_COMPLEX
-#define NAME(x) NAME_(x, c32)
-#include "kernels/reduce.tmpl.h"
-
-#define T tnr_c64
-#define KIND KIND_COMPLEX
-#define NAME(x) NAME_(x, c64)
-#include "kernels/reduce.tmpl.h"
-
-#define T int32_t
-#define UNSIGNED uint32_t
-#define KIND KIND_INTEGER
-#define NAME(x) NAME_(x, i32)
-#include "kernels/reduce.tmpl.h"
-
-#define T int64_t
-#define UNSIGNED uint64_t
-#define KIND KIND_INTEGER
-#define NAME(x) NAME_(x, i64)
-#include "kernels/reduce.tmpl.h"
+#define TEMPLATE "reduce.tmpl.h"
+#define DTYPES DTYPES_NUMBER
+#include "kernels/each_dtype.inl.h"
 
 typedef void (*sum_kernel)(const reduced_axes *reduced, char *out, int64_t out_step, const char *a, int64_t a_step,
                            int64_t count, bool by_strips);
 
-static const sum_kernel kernels[TNR_DTYPE_END] = {
-    [TNR_F32] = sum_f32, [TNR_F64] = sum_f64, [TNR_C32] = sum_c32,
-    [TNR_C64] = sum_c64, [TNR_I32] = sum_i32, [TNR_I64] = sum_i64,
-};
+static const sum_kernel kernels[TNR_DTYPE_END] = NUMBER_TABLE(sum);
 
 static const int64_t still[TNR_MAX_RANK];
 static const tnr_c64 zero; /* all bytes zero: zero in every dtype */
@@ -114,14 +78,9 @@ static void sum_walk(const tnr_view *a, const int64_t *spread, const char *sourc
 }
 
 /* `gone` has a bit for each axis that goes away. */
-static tnr_status sum_run(const tnr_view *a, uint64_t gone, const tnr_view *out)
+static void compute(const tnr_view *a, uint64_t gone, const tnri_call *call)
 {
-    tnri_operand operands[2];
-    operands[0].view = out;
-    operands[0].write = true;
-    operands[1].view = a;
-    operands[1].write = false;
-    TNR_TRY(tnri_access_begin("sum", operands, 2, TNRI_APART));
+    const tnr_view *out = call->out;
     int64_t spread[TNR_MAX_RANK];
     bool nothing = false;
     int kept = 0;
@@ -130,16 +89,14 @@ static tnr_status sum_run(const tnr_view *a, uint64_t gone, const tnr_view *out)
         spread[i] = (gone >> i & 1U) != 0 ? 0 : out->strides[kept++];
     }
     if (nothing) { /* sums of nothing, if there are any */
-        tnri_copy_elements(tnr_dtype_size(out->dtype), out->rank, out->shape, operands[0].data, out->strides, &zero,
-                           still);
+        tnri_copy_elements(tnr_dtype_size(out->dtype), out->rank, out->shape, call->operands[0].data, out->strides,
+                           &zero, still);
     } else {
-        sum_walk(a, spread, operands[1].data, operands[0].data);
+        sum_walk(a, spread, call->operands[1].data, call->operands[0].data);
     }
-    return tnri_access_end(operands, 2);
 }
 
-static tnr_status sum_inside(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count,
-                             const tnr_view_mut *into, tnr_tensor **tensor)
+static tnr_status inside(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count, tnri_target target)
 {
     TNRI_CHECK_VIEW("sum", "a", a);
     TNR_REQUIRE(axis_count >= 0 && (axes != NULL || axis_count == 0), TNR_ERR_ARGUMENT,
@@ -158,45 +115,36 @@ static tnr_status sum_inside(tnr_engine *engine, const tnr_view *a, const int *a
             shape[rank++] = a->shape[i];
         }
     }
-    if (into != NULL) {
-        const tnr_view *out = &into->view;
-        TNRI_CHECK_VIEW("sum", "out", out);
-        if (out->dtype != a->dtype) {
-            return tnri_fail_dtype("sum", a->dtype, out->dtype);
-        }
-        bool fits = out->rank == rank;
-        for (int i = 0; i < rank && fits; ++i) {
-            fits = out->shape[i] == shape[i];
-        }
-        if (!fits) {
-            return tnri_fail_shape("sum", "out", rank, shape, out);
-        }
-    }
+    TNR_TRY(tnri_check_into("sum", target.into, a->dtype, rank, shape));
     if (kernels[a->dtype] == NULL) {
         return tnri_fail_unsupported("sum", a->dtype);
     }
-    if (into != NULL) {
-        return sum_run(a, gone, &into->view);
-    }
-    tnri_output output;
-    TNR_TRY(tnri_output_begin("sum", engine, a->dtype, rank, shape, TNR_ALLOCATION_OUTPUT, &output));
-    return tnri_output_end(&output, sum_run(a, gone, &output.view.view), tensor);
+    tnri_call call;
+    call.op = "sum";
+    call.inputs = 1;
+    call.dtype = a->dtype;
+    call.rank = rank;
+    call.shape = shape;
+    call.reason = TNR_ALLOCATION_OUTPUT;
+    call.aliasing = TNRI_APART;
+    call.operands[1].view = a;
+    TNR_TRY(tnri_call_begin(engine, &call, target));
+    compute(a, gone, &call);
+    return tnri_call_end(&call, target, TNR_OK);
+}
+
+static tnr_status run(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count, tnri_target target)
+{
+    TNR_TRY(tnri_engine_enter("sum", engine, tnri_target_named(&target)));
+    return tnri_engine_leave(engine, inside(engine, a, axes, axis_count, target));
 }
 
 tnr_status tnr_sum(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count, tnr_tensor **out)
 {
-    TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "sum: out is NULL");
-    TNR_TRY(tnri_engine_enter("sum", engine));
-    const tnr_status status = sum_inside(engine, a, axes, axis_count, NULL, out);
-    tnri_engine_leave(engine);
-    return status;
+    return run(engine, a, axes, axis_count, (tnri_target){.made = out});
 }
 
 tnr_status tnr_sum_into(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count, const tnr_view_mut *out)
 {
-    TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "sum: out is NULL");
-    TNR_TRY(tnri_engine_enter("sum", engine));
-    const tnr_status status = sum_inside(engine, a, axes, axis_count, out, NULL);
-    tnri_engine_leave(engine);
-    return status;
+    return run(engine, a, axes, axis_count, (tnri_target){.into = out});
 }

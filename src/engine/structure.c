@@ -3,110 +3,93 @@
  * Structure: permute, to_contiguous, copy_into. Each is a copy by name: checks, the one strided copy, an entry in the ledger
  * of the destination's domain.
  *
- * Guarantees: all dtypes, any layouts; the output is apart from the input; a copy that failed is not entered.
+ * Guarantees: all dtypes, any layouts; the output is apart from the input; a call that was refused is not entered. When a
+ * domain fails to end the call after the bytes of a caller's view have moved, the entry stays: it says what was copied.
  */
 #include "engine_internal.h"
 
-/* What of `source`, seen as the output will be, goes where. */
-typedef struct copy_call {
-    const char *op;
+/* A call, and the name of its copy in the ledger. */
+typedef struct operation {
+    const char *name;
     tnr_copy_reason reason;
-} copy_call;
+} operation;
 
-static const copy_call call_permute = {"permute", TNR_COPY_PERMUTE};
-static const copy_call call_to_contiguous = {"to_contiguous", TNR_COPY_TO_CONTIGUOUS};
-static const copy_call call_copy_into = {"copy_into", TNR_COPY_COPY_INTO};
+static const operation op_permute = {"permute", TNR_COPY_PERMUTE};
+static const operation op_to_contiguous = {"to_contiguous", TNR_COPY_TO_CONTIGUOUS};
+static const operation op_copy_into = {"copy_into", TNR_COPY_COPY_INTO};
 
-static tnr_status copy_run(const copy_call *call, const tnr_view *source, const tnr_view *target)
+/* `source` is seen as the output will be. */
+static tnr_status copy(tnr_engine *engine, const operation *op, const tnr_view *source, tnri_target target)
 {
-    tnri_operand operands[2];
-    operands[0].view = target;
-    operands[0].write = true;
-    operands[1].view = source;
-    operands[1].write = false;
-    TNR_TRY(tnri_access_begin(call->op, operands, 2, TNRI_APART));
-    const size_t width = tnr_dtype_size(target->dtype);
-    tnri_copy_elements(width, target->rank, target->shape, operands[0].data, target->strides, operands[1].data,
-                       source->strides);
+    TNR_TRY(tnri_check_into(op->name, target.into, source->dtype, source->rank, source->shape));
+    tnri_call call;
+    call.op = op->name;
+    call.inputs = 1;
+    call.dtype = source->dtype;
+    call.rank = source->rank;
+    call.shape = source->shape;
+    call.reason = TNR_ALLOCATION_COPY;
+    call.aliasing = TNRI_APART;
+    call.operands[1].view = source;
+    TNR_TRY(tnri_call_begin(engine, &call, target));
+    const size_t width = tnr_dtype_size(source->dtype);
+    tnri_copy_elements(width, source->rank, source->shape, call.operands[0].data, call.out->strides,
+                       call.operands[1].data, source->strides);
     uint64_t bytes = width;
-    for (int i = 0; i < target->rank; ++i) {
-        bytes *= (uint64_t)target->shape[i]; /* fits: access checked the layout, or some extent is 0 */
+    for (int i = 0; i < source->rank; ++i) {
+        bytes *= (uint64_t)source->shape[i]; /* fits: access checked the layout, or some extent is 0 */
     }
-    tnr_domain *domain = target->root->domain; /* while the lease keeps the owner */
-    TNR_TRY(tnri_access_end(operands, 2));
-    tnri_ledger_copy(domain, call->reason, bytes);
+    if (target.into != NULL) { /* before the lease goes: after it nothing keeps the owner's domain */
+        tnri_ledger_copy(target.into->view.root->domain, op->reason, bytes);
+        return tnri_call_end(&call, target, TNR_OK);
+    }
+    TNR_TRY(tnri_call_end(&call, target, TNR_OK));
+    tnri_ledger_copy(engine->output, op->reason, bytes); /* the engine is its user */
     return TNR_OK;
 }
 
-/* One of `into` and `tensor` is NULL. */
-static tnr_status copy_inside(tnr_engine *engine, const copy_call *call, const tnr_view *source,
-                              const tnr_view_mut *into, tnr_tensor **tensor)
-{
-    if (into != NULL) {
-        const tnr_view *target = &into->view;
-        TNRI_CHECK_VIEW(call->op, "out", target);
-        if (source->dtype != target->dtype) {
-            return tnri_fail_dtype(call->op, source->dtype, target->dtype);
-        }
-        if (!tnri_same_shape(source, target)) {
-            return tnri_fail_shape(call->op, "out", source->rank, source->shape, target);
-        }
-        return copy_run(call, source, target);
-    }
-    tnri_output output;
-    TNR_TRY(
-        tnri_output_begin(call->op, engine, source->dtype, source->rank, source->shape, TNR_ALLOCATION_COPY, &output));
-    return tnri_output_end(&output, copy_run(call, source, &output.view.view), tensor);
-}
-
-static tnr_status permute_inside(tnr_engine *engine, const tnr_view *a, const int *axes, const tnr_view_mut *into,
-                                 tnr_tensor **tensor)
+static tnr_status permute(tnr_engine *engine, const tnr_view *a, const int *axes, tnri_target target)
 {
     TNRI_CHECK_VIEW("permute", "a", a);
     tnr_view source;
     TNR_TRY(tnr_view_permute(a, axes, &source));
-    return copy_inside(engine, &call_permute, &source, into, tensor);
+    return copy(engine, &op_permute, &source, target);
+}
+
+static tnr_status run_permute(tnr_engine *engine, const tnr_view *a, const int *axes, tnri_target target)
+{
+    TNR_TRY(tnri_engine_enter("permute", engine, tnri_target_named(&target)));
+    return tnri_engine_leave(engine, permute(engine, a, axes, target));
+}
+
+static tnr_status plain(tnr_engine *engine, const operation *op, const tnr_view *a, tnri_target target)
+{
+    TNRI_CHECK_VIEW(op->name, "a", a);
+    return copy(engine, op, a, target);
+}
+
+static tnr_status run_plain(tnr_engine *engine, const operation *op, const tnr_view *a, tnri_target target)
+{
+    TNR_TRY(tnri_engine_enter(op->name, engine, tnri_target_named(&target)));
+    return tnri_engine_leave(engine, plain(engine, op, a, target));
 }
 
 tnr_status tnr_permute(tnr_engine *engine, const tnr_view *a, const int *axes, tnr_tensor **out)
 {
-    TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "permute: out is NULL");
-    TNR_TRY(tnri_engine_enter("permute", engine));
-    const tnr_status status = permute_inside(engine, a, axes, NULL, out);
-    tnri_engine_leave(engine);
-    return status;
+    return run_permute(engine, a, axes, (tnri_target){.made = out});
 }
 
 tnr_status tnr_permute_into(tnr_engine *engine, const tnr_view *a, const int *axes, const tnr_view_mut *out)
 {
-    TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "permute: out is NULL");
-    TNR_TRY(tnri_engine_enter("permute", engine));
-    const tnr_status status = permute_inside(engine, a, axes, out, NULL);
-    tnri_engine_leave(engine);
-    return status;
-}
-
-static tnr_status plain_inside(tnr_engine *engine, const copy_call *call, const tnr_view *a, const tnr_view_mut *into,
-                               tnr_tensor **tensor)
-{
-    TNRI_CHECK_VIEW(call->op, "a", a);
-    return copy_inside(engine, call, a, into, tensor);
+    return run_permute(engine, a, axes, (tnri_target){.into = out});
 }
 
 tnr_status tnr_to_contiguous(tnr_engine *engine, const tnr_view *a, tnr_tensor **out)
 {
-    TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "to_contiguous: out is NULL");
-    TNR_TRY(tnri_engine_enter("to_contiguous", engine));
-    const tnr_status status = plain_inside(engine, &call_to_contiguous, a, NULL, out);
-    tnri_engine_leave(engine);
-    return status;
+    return run_plain(engine, &op_to_contiguous, a, (tnri_target){.made = out});
 }
 
 tnr_status tnr_copy_into(tnr_engine *engine, const tnr_view *a, const tnr_view_mut *out)
 {
-    TNR_REQUIRE(out != NULL, TNR_ERR_ARGUMENT, "copy_into: out is NULL");
-    TNR_TRY(tnri_engine_enter("copy_into", engine));
-    const tnr_status status = plain_inside(engine, &call_copy_into, a, out, NULL);
-    tnri_engine_leave(engine);
-    return status;
+    return run_plain(engine, &op_copy_into, a, (tnri_target){.into = out});
 }

@@ -25,7 +25,8 @@ static void add_part(tnri_lease *lease, const tnri_operand *operand)
 }
 
 /* What one lease must cover so that every operand of this root is covered. */
-static tnr_status combined_lease(const char *op, const tnri_operand *operands, int count, int first, tnri_lease *lease)
+static tnr_status combined_lease(const char *op, const tnri_operand *operands, int count, int first,
+                                 tnri_aliasing aliasing, tnri_lease *lease)
 {
     const tnr_view *view = operands[first].view;
     lease->root = view->root;
@@ -35,7 +36,7 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
     lease->read_parts = 0;
     add_part(lease, &operands[first]);
     lease->write = operands[first].write;
-    lease->reads = !operands[first].write;
+    lease->reads = !operands[first].write || aliasing == TNRI_READ_BACK;
     for (int other = first + 1; other < count; other++) {
         const tnr_view *shared = operands[other].view;
         if (shared->root != lease->root) {
@@ -43,7 +44,7 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
         }
         TNR_REQUIRE(shared->generation == lease->generation, TNR_ERR_STALE,
                     "%s: the view's owner was released or moved", op);
-        if (shared->split != lease->split) {
+        if (shared->split != view->split) {
             lease->split = 0; /* parts of different splits are not known to be apart: the whole */
         }
         add_part(lease, &operands[other]);
@@ -68,6 +69,7 @@ static int carrier_of(const tnri_operand *operands, int index)
 static inline bool covers_owner(const tnr_view *view, const tnr_tensor *root)
 {
     if (view->offset != 0 || view->window_begin != 0 || view->window_bytes != root->bytes ||
+        view->base != tnri_root_base(root) ||
         view->rank != (int32_t)root->rank || view->dtype != (tnr_dtype)root->dtype) {
         return false;
     }
@@ -91,8 +93,9 @@ static inline tnr_status check_bounds(const char *op, const tnri_operand *operan
         return TNR_OK;
     }
     TNR_REQUIRE(view->window_begin <= root->bytes && view->window_bytes <= root->bytes - view->window_begin &&
-                    (view->window_begin & (tnr_dtype_alignment(view->dtype) - 1)) == 0,
-                TNR_ERR_BOUNDS, "%s: window of %llu bytes at %llu leaves the owner's %llu bytes or is misaligned", op,
+                    (view->window_begin & (tnr_dtype_alignment(view->dtype) - 1)) == 0 &&
+                    view->base == tnri_root_base(root),
+                TNR_ERR_BOUNDS, "%s: window of %llu bytes at %llu leaves the owner's %llu bytes, is misaligned or of other memory", op,
                 TNRI_LLU(view->window_bytes), TNRI_LLU(view->window_begin), TNRI_LLU(root->bytes));
     TNR_TRY(tnri_layout_check(op, view->rank, view->shape, view->strides, view->offset,
                               (int64_t)(view->window_bytes >> tnri_dtype_shift[view->dtype]), count));
@@ -102,13 +105,11 @@ static inline tnr_status check_bounds(const char *op, const tnri_operand *operan
     return TNR_OK;
 }
 
-static tnri_lattice lattice_of(const tnri_operand *operand)
+static tnri_lattice lattice_of(const tnr_view *view)
 {
-    const tnr_view *view = operand->view;
-    const int64_t size = (int64_t)tnr_dtype_size(view->dtype);
-    const uint64_t base = tnri_root_access(view->root) == TNR_ACCESS_DIRECT ? (uintptr_t)view->root->block.address : 0;
+    const int64_t size = (int64_t)1 << tnri_dtype_shift[view->dtype];
     const tnri_lattice lattice = {
-        .address = base + view->window_begin + (uint64_t)view->offset * (uint64_t)size,
+        .address = view->base + view->window_begin + (uint64_t)view->offset * (uint64_t)size,
         .rank = view->rank,
         .shape = view->shape,
         .strides = view->strides,
@@ -117,26 +118,10 @@ static tnri_lattice lattice_of(const tnri_operand *operand)
     return lattice;
 }
 
-/* Can the two owners' memory coincide at all? Different owners do only when the program adopted one buffer twice. */
-static bool may_coincide(const tnr_tensor *a, const tnr_tensor *b)
+tnr_overlap tnri_views_overlap(const tnr_view *a, const tnr_view *b)
 {
-    if (a == b) {
-        return true;
-    }
-    if (a->domain != NULL && b->domain != NULL) {
-        return false;
-    }
-    if (tnri_root_access(a) != TNR_ACCESS_DIRECT || tnri_root_access(b) != TNR_ACCESS_DIRECT) {
-        return false;
-    }
-    const uintptr_t begin_a = (uintptr_t)a->block.address;
-    const uintptr_t begin_b = (uintptr_t)b->block.address;
-    return begin_a < begin_b + b->bytes && begin_b < begin_a + a->bytes;
-}
-
-tnr_overlap tnri_operand_overlap(const tnri_operand *a, const tnri_operand *b)
-{
-    if (!may_coincide(a->view->root, b->view->root)) {
+    /* Memory behind mappings is its owner's alone; host memory may have two owners where the program adopted it twice. */
+    if (a->root != b->root && (a->base == 0 || b->base == 0)) {
         return TNR_OVERLAP_NONE;
     }
     const tnri_lattice of_a = lattice_of(a);
@@ -151,7 +136,7 @@ static tnr_status check_overlap(const char *op, const tnri_operand *operands, in
         if (other == written || (operands[other].write && other > written)) {
             continue;
         }
-        const tnr_overlap overlap = tnri_operand_overlap(&operands[written], &operands[other]);
+        const tnr_overlap overlap = tnri_views_overlap(operands[written].view, operands[other].view);
         if (overlap == TNR_OVERLAP_NONE ||
             (overlap == TNR_OVERLAP_SAME && aliasing == TNRI_IN_PLACE && !operands[other].write)) {
             continue;
@@ -220,7 +205,8 @@ static tnr_status give_all(tnri_operand *operands, int count, int mapped)
 }
 
 /* The lease for all operands of the carrier's root. */
-static tnr_status take_lease(const char *op, tnri_operand *operands, int count, int index, bool shared)
+static tnr_status take_lease(const char *op, tnri_operand *operands, int count, int index, bool shared,
+                             tnri_aliasing aliasing)
 {
     tnri_operand *carrier = &operands[index];
     const tnr_view *view = carrier->view;
@@ -228,13 +214,13 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int count, 
     carrier->held.split = 0;
     carrier->held.parts = 0;
     carrier->held.writes = carrier->write;
-    if (TNRI_LIKELY(!shared && view->split == 0 &&
+    if (TNRI_LIKELY(!shared && view->split == 0 && aliasing != TNRI_READ_BACK &&
                     tnri_lease_try_whole(view->root, view->generation, carrier->write))) {
         carrier->held.owns = true;
         return TNR_OK;
     }
     tnri_lease lease;
-    TNR_TRY(combined_lease(op, operands, count, index, &lease));
+    TNR_TRY(combined_lease(op, operands, count, index, aliasing, &lease));
     TNR_TRY(tnri_lease_take(op, &lease));
     carrier->held.split = lease.split;
     carrier->held.parts = lease.parts;
@@ -245,7 +231,8 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int count, 
 }
 
 /* Leases, then bounds. *direct: no root needs a mapping. */
-static tnr_status lease_and_check(const char *op, tnri_operand *operands, int count, int64_t *counts, bool *direct)
+static tnr_status lease_and_check(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing,
+                                  int64_t *counts, bool *direct)
 {
     bool all_direct = true;
     for (int index = 0; index < count; index++) {
@@ -258,7 +245,7 @@ static tnr_status lease_and_check(const char *op, tnri_operand *operands, int co
             first = first && !(same && other < index);
         }
         if (first) {
-            TNR_TRY(take_lease(op, operands, count, index, shared));
+            TNR_TRY(take_lease(op, operands, count, index, shared, aliasing));
         }
         TNR_TRY(check_bounds(op, &operands[index], &counts[index]));
         all_direct = all_direct && tnri_root_access(root) == TNR_ACCESS_DIRECT;
@@ -277,55 +264,73 @@ static tnr_status map_all(const char *op, tnri_operand *operands, int count, int
     return TNR_OK;
 }
 
-/*
- * The usual case in one pass: whole tensors of direct domains, each another owner, nobody in the way. `count` is a constant
- * where this is inlined. False says nothing but "take the other way", and nothing is held then.
- */
-static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operands, const int count)
+/* Two owners that the host reaches directly: do their bytes lie apart? */
+static inline bool apart(const tnr_tensor *a, const tnr_tensor *b)
 {
+    const uintptr_t begin_a = (uintptr_t)a->block.address;
+    const uintptr_t begin_b = (uintptr_t)b->block.address;
+    return begin_a + a->bytes <= begin_b || begin_b + b->bytes <= begin_a;
+}
+
+/*
+ * The usual case in one pass: whole tensors that the host reaches directly, nobody in the way; operand 0 may be written, and
+ * in place. `count` is a constant where this is inlined. False says nothing but "take the other way", which knows the
+ * reason, and nothing is held then.
+ */
+static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operands, const int count,
+                                                            tnri_aliasing aliasing)
+{
+    if (aliasing == TNRI_READ_BACK) {
+        return false;
+    }
     for (int index = 0; index < count; index++) {
         const tnr_view *view = operands[index].view;
         if (view == NULL || view->root == NULL || (unsigned)view->rank > TNR_MAX_RANK || view->split != 0 ||
-            view->offset != 0 || view->window_begin != 0) {
+            view->offset != 0 || view->window_begin != 0 || (index > 0 && operands[index].write)) {
             return false;
         }
-        for (int other = 0; other < index; other++) {
-            if (operands[other].view->root == view->root) {
-                return false;
-            }
-        }
     }
+    const tnr_tensor *written = operands[0].write ? operands[0].view->root : NULL;
     int held = 0;
-    for (; held < count; held++) {
+    bool usual = true;
+    for (; held < count && usual; held++) {
         tnri_operand *operand = &operands[held];
         const tnr_view *view = operand->view;
         tnr_tensor *root = view->root;
-        if (TNRI_UNLIKELY(!tnri_lease_try_whole(root, view->generation, operand->write))) {
-            break;
+        /* Readers of one root each count; what is written in place is covered by the write lease. */
+        const bool in_place = held > 0 && root == written;
+        operand->held.owns = !in_place;
+        if (TNRI_UNLIKELY(in_place ? aliasing != TNRI_IN_PLACE || view->generation != operands[0].view->generation
+                                   : !tnri_lease_try_whole(root, view->generation, operand->write))) {
+            operand->held.owns = false;
+            usual = false;
+            continue;
         }
         operand->held.root = root;
         operand->held.split = 0;
         operand->held.writes = operand->write;
-        operand->held.owns = true;
+        operand->held.host = root->block.address;
         operand->data = root->bytes != 0 ? root->block.address : NULL;
-        if (TNRI_UNLIKELY(root->domain == NULL || root->domain->access != TNR_ACCESS_DIRECT ||
-                          !covers_owner(view, root))) {
-            held++;
-            break;
-        }
-        if (held == count - 1) {
-            return true;
-        }
+        usual = root->access == TNR_ACCESS_DIRECT && covers_owner(view, root) &&
+                (in_place || held == 0 || written == NULL || apart(written, root)) &&
+                (!in_place || atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT);
+    }
+    if (TNRI_LIKELY(usual)) {
+        return true;
     }
     for (int index = 0; index < held; index++) {
-        tnri_lease_give_whole(operands[index].held.root, operands[index].write);
+        if (operands[index].held.owns) {
+            tnri_lease_give_whole(operands[index].held.root, operands[index].write);
+        }
     }
     return false;
 }
 
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
-    if (count == 3 ? try_usual(operands, 3) : count == 2 && try_usual(operands, 2)) {
+    if (count == 3   ? try_usual(operands, 3, aliasing)
+        : count == 2 ? try_usual(operands, 2, aliasing)
+                     : count == 1 && try_usual(operands, 1, aliasing)) {
         return TNR_OK;
     }
     int64_t counts[TNRI_MAX_OPERANDS];
@@ -335,7 +340,7 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
         TNR_TRY(check_descriptor(op, &operands[index]));
         operands[index].held.owns = false;
     }
-    tnr_status status = lease_and_check(op, operands, count, counts, &direct);
+    tnr_status status = lease_and_check(op, operands, count, aliasing, counts, &direct);
     for (int index = 0; index < count && status == TNR_OK; index++) {
         if (operands[index].write) {
             status = check_overlap(op, operands, count, index, aliasing);

@@ -42,6 +42,11 @@ typedef struct word16 {
 #define SIDE 4
 #include "copy.tmpl.h"
 
+typedef void (*plane_kernel)(const tnri_nest *nest, bool transposed);
+
+/* By the bytes of an element. */
+static const plane_kernel planes[17] = {[1] = plane_1, [4] = plane_4, [8] = plane_8, [16] = plane_16};
+
 /*
  * Axis along which the source has its neighbours, when that is another than axis 0 and tiles pay: 0 when they do not.
  */
@@ -76,20 +81,8 @@ void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, vo
     if (axis > 1) {
         tnri_nest_exchange(&nest, 1, axis);
     }
+    const plane_kernel plane = planes[element_bytes];
     do {
-        switch (element_bytes) {
-        case 1:
-            plane_1(&nest, axis != 0);
-            break;
-        case 4:
-            plane_4(&nest, axis != 0);
-            break;
-        case 8:
-            plane_8(&nest, axis != 0);
-            break;
-        default:
-            plane_16(&nest, axis != 0);
-            break;
-        }
+        plane(&nest, axis != 0);
     } while (tnri_nest_step(&nest, 2));
 }

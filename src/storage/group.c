@@ -7,24 +7,14 @@
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------------------- */
 
-tnr_status tnri_group_serial(uint64_t *serial)
-{
-    static _Atomic uint64_t last_serial;
-    uint64_t last = atomic_load_explicit(&last_serial, memory_order_relaxed);
-    do {
-        TNR_REQUIRE(last != UINT64_MAX, TNR_ERR_OVERFLOW, "group: all serial numbers of this process are used up");
-    } while (!atomic_compare_exchange_weak_explicit(&last_serial, &last, last + 1, memory_order_relaxed,
-                                                    memory_order_relaxed));
-    *serial = last + 1;
-    return TNR_OK;
-}
-
 /* The entry of a slot, vacant or not. */
 static tnr_status find_any(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry)
 {
     TNR_REQUIRE(group != NULL, TNR_ERR_ARGUMENT, "%s: group must not be NULL", op);
     TNR_REQUIRE(slot.group == group->serial, TNR_ERR_FOREIGN, "%s: slot %llu is of group %llu, not of group %llu", op,
                 TNRI_LLU(slot.index), TNRI_LLU(slot.group), TNRI_LLU(group->serial));
+    TNR_REQUIRE(slot.epoch == 0, TNR_ERR_STALE, "%s: slot %llu is of epoch %llu, which has ended", op,
+                TNRI_LLU(slot.index), TNRI_LLU(slot.epoch));
     TNR_REQUIRE(slot.index < group->descriptors.count, TNR_ERR_BOUNDS, "%s: slot %llu is beyond the %llu descriptors", op,
                 TNRI_LLU(slot.index), TNRI_LLU(group->descriptors.count));
     *entry = tnri_group_entry_at(group, slot.index);
@@ -43,7 +33,7 @@ tnr_status tnri_group_find(const char *op, const tnr_group *group, tnr_slot slot
 tnr_status tnr_group_slot(const tnr_group *group, uint32_t index, tnr_slot *slot)
 {
     TNR_REQUIRE(group != NULL && slot != NULL, TNR_ERR_ARGUMENT, "group_slot: group and slot must not be NULL");
-    const tnr_slot asked = {group->serial, index};
+    const tnr_slot asked = {group->serial, index, 0};
     tnri_group_entry *entry;
     TNR_TRY(find_any("group_slot", group, asked, &entry));
     *slot = asked;
@@ -67,8 +57,9 @@ tnr_status tnr_group_counts(const tnr_group *group, uint32_t *owners, uint32_t *
 tnr_status tnr_group_create(tnr_domain *home, tnr_group **group)
 {
     TNR_REQUIRE(home != NULL && group != NULL, TNR_ERR_ARGUMENT, "group_create: home and group must not be NULL");
+    static _Atomic uint64_t last_serial;
     uint64_t serial;
-    TNR_TRY(tnri_group_serial(&serial));
+    TNR_TRY(tnri_mint_serial("group_create", &last_serial, &serial));
     tnr_block record;
     TNR_TRY(tnri_record_take(home, sizeof(tnr_group), &record));
     tnr_group *made = record.address;
@@ -95,8 +86,8 @@ static tnr_status reserve_both(const char *op, tnr_group *group, uint32_t owners
 /* Enter a tensor that is held and for which there is room. */
 static void enter(tnr_group *group, tnr_tensor *root)
 {
-    if (root->domain == NULL && root->group_home != group->home) {
-        root->group_home = group->home;
+    if (root->domain == NULL && root->group_serial != group->home->serial) {
+        root->group_serial = group->home->serial;
         root->block.allocation = tnri_mint(group->home);
     }
     tnri_generation_end_held(root, TNRI_HANDLE_GROUPED);
@@ -121,7 +112,8 @@ tnr_status tnr_group_append(tnr_group *group, tnr_tensor **tensor, tnr_slot *slo
 {
     static const char *const op = "group_append";
     TNR_REQUIRE(group != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: group and tensor must not be NULL", op);
-    TNR_TRY(tnri_tensor_check(op, *tensor));
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check(op, *tensor, &generation));
     TNR_TRY(reserve_both(op, group, 1, 1));
     const tnr_status status = tnri_generation_hold(op, *tensor, TNRI_HANDLE_TENSOR);
     if (status != TNR_OK) {
@@ -132,6 +124,7 @@ tnr_status tnr_group_append(tnr_group *group, tnr_tensor **tensor, tnr_slot *slo
     if (slot != NULL) {
         slot->group = group->serial;
         slot->index = group->descriptors.count;
+        slot->epoch = 0;
     }
     enter(group, *tensor);
     *tensor = NULL;
@@ -142,7 +135,8 @@ tnr_status tnr_group_append(tnr_group *group, tnr_tensor **tensor, tnr_slot *slo
 static tnr_status hold_all(const char *op, tnr_tensor **tensors, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
-        tnr_status status = tnri_tensor_check(op, tensors[index]);
+        uint32_t generation;
+        tnr_status status = tnri_tensor_check(op, tensors[index], &generation);
         if (status == TNR_OK) {
             status = tnri_generation_hold(op, tensors[index], TNRI_HANDLE_TENSOR);
         }
@@ -215,7 +209,7 @@ tnr_status tnr_group_describe_span(tnr_group *group, tnr_slot of, tnr_dtype dtyp
         strides = compact;
     }
     tnr_view checked;
-    TNR_TRY(tnri_region(op, owner->tensor, dtype, byte_begin, byte_count, rank, shape, strides, offset, &checked));
+    TNR_TRY(tnri_region(op, owner->tensor, tnri_generation(owner->tensor), dtype, byte_begin, byte_count, rank, shape, strides, offset, &checked));
     TNR_TRY(tnri_table_reserve(op, group->home, &group->descriptors, 1));
     tnri_group_entry *entry = tnri_group_entry_at(group, group->descriptors.count);
     entry->owner = named->owner;
@@ -230,6 +224,7 @@ tnr_status tnr_group_describe_span(tnr_group *group, tnr_slot of, tnr_dtype dtyp
     if (slot != NULL) {
         slot->group = group->serial;
         slot->index = group->descriptors.count;
+        slot->epoch = 0;
     }
     tnri_group_owner_at(group, named->owner)->live++;
     group->descriptors.count++;
@@ -251,11 +246,9 @@ tnr_status tnr_group_describe(const tnr_group *group, tnr_slot slot, tnr_descrip
     if (descriptor->vacant || root == NULL) {
         return TNR_OK;
     }
-    const tnr_domain *named = root->domain != NULL ? root->domain : root->group_home;
-    const tnr_placement host = TNR_PLACEMENT_HOST;
-    descriptor->domain = tnr_domain_identity(named);
-    descriptor->allocation = root->block.allocation;
-    descriptor->placement = root->domain != NULL ? root->domain->placement : host;
+    descriptor->domain = tnri_root_domain(root);
+    descriptor->allocation = tnri_root_allocation(root);
+    descriptor->placement = tnri_root_placement(root);
     descriptor->dtype = (tnr_dtype)entry->dtype;
     descriptor->rank = entry->rank;
     memcpy(descriptor->shape, entry->shape, (size_t)entry->rank * sizeof(entry->shape[0]));
@@ -272,7 +265,7 @@ static tnr_status view_through(const char *op, const tnr_group *group, tnr_slot 
     tnri_group_entry *entry;
     TNR_TRY(tnri_group_find(op, group, slot, &entry));
     const tnr_tensor *root = tnri_group_owner_at(group, entry->owner)->tensor;
-    return tnri_region(op, root, (tnr_dtype)entry->dtype, entry->byte_begin, entry->byte_count, entry->rank,
+    return tnri_region(op, root, tnri_generation(root), (tnr_dtype)entry->dtype, entry->byte_begin, entry->byte_count, entry->rank,
                        entry->shape, entry->strides, entry->offset, view);
 }
 
@@ -319,9 +312,7 @@ tnr_status tnr_group_split(tnr_group *group, const tnr_slot *slots, size_t count
             tnr_view_mut b;
             TNR_TRY(view_mut_through(op, group, slots[first], &a));
             TNR_TRY(view_mut_through(op, group, slots[second], &b));
-            const tnri_operand of_a = {.view = &a.view, .write = true};
-            const tnri_operand of_b = {.view = &b.view, .write = true};
-            if (tnri_operand_overlap(&of_a, &of_b) != TNR_OVERLAP_NONE) {
+            if (tnri_views_overlap(&a.view, &b.view) != TNR_OVERLAP_NONE) {
                 *granted = false;
                 return TNR_OK;
             }
@@ -338,6 +329,8 @@ tnr_status tnr_group_split(tnr_group *group, const tnr_slot *slots, size_t count
 tnr_status tnr_group_need(uint32_t owners, uint32_t descriptors, tnr_need *need)
 {
     TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "group_need: need must not be NULL");
+    TNR_REQUIRE(owners <= TNRI_TABLE_MOST && descriptors <= TNRI_TABLE_MOST, TNR_ERR_OVERFLOW,
+                "group_need: a table has at most %llu entries", TNRI_LLU(TNRI_TABLE_MOST));
     tnr_need sum;
     tnr_need term;
     TNR_TRY(tnri_record_need(sizeof(tnr_group), &sum));

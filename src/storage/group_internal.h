@@ -14,7 +14,8 @@
 #include "storage_internal.h"
 
 #define TNRI_TABLE_FIRST 8U  /* entries of the first chunk */
-#define TNRI_TABLE_CHUNKS 29 /* 8 + 16 + ... : all that 32 bits can number */
+#define TNRI_TABLE_CHUNKS 29 /* 8 + 16 + ... : nearly all that 32 bits can number */
+#define TNRI_TABLE_MOST (((uint64_t)TNRI_TABLE_FIRST << TNRI_TABLE_CHUNKS) - TNRI_TABLE_FIRST)
 
 typedef struct tnri_table {
     size_t entry_bytes;
@@ -69,8 +70,5 @@ static inline tnri_group_entry *tnri_group_entry_at(const tnr_group *group, uint
 
 /* The live entry of a slot: TNR_ERR_ARGUMENT, TNR_ERR_FOREIGN, TNR_ERR_BOUNDS, TNR_ERR_VACANT. */
 tnr_status tnri_group_find(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry);
-
-/* A new serial, never reused. */
-tnr_status tnri_group_serial(uint64_t *serial);
 
 #endif /* TENURE_STORAGE_GROUP_INTERNAL_H */

@@ -117,35 +117,51 @@ tnr_status tnr_group_release(tnr_group **group)
     return TNR_OK;
 }
 
+static uint32_t count_descriptors_of(const tnr_group *group, uint32_t owner)
+{
+    uint32_t count = 0;
+    for (uint32_t index = 0; index < group->descriptors.count; index++) {
+        const tnri_group_entry *entry = tnri_group_entry_at(group, index);
+        count += entry->owner == owner && !entry->vacant ? 1U : 0U;
+    }
+    return count;
+}
+
+static tnr_status check_entry(const char *op, const tnr_group *group, uint32_t index)
+{
+    const tnri_group_entry *entry = tnri_group_entry_at(group, index);
+    TNR_REQUIRE(entry->owner < group->owners.count, TNR_ERR_BACKEND, "%s: descriptor %llu names owner %llu of %llu", op,
+                TNRI_LLU(index), TNRI_LLU(entry->owner), TNRI_LLU(group->owners.count));
+    if (entry->vacant) {
+        return TNR_OK;
+    }
+    const tnr_tensor *root = tnri_group_owner_at(group, entry->owner)->tensor;
+    const uint64_t size = tnr_dtype_size((tnr_dtype)entry->dtype);
+    int64_t count;
+    TNR_REQUIRE(root != NULL && size != 0 && entry->byte_begin <= root->bytes &&
+                    entry->byte_count <= root->bytes - entry->byte_begin &&
+                    tnri_layout_check(op, entry->rank, entry->shape, entry->strides, entry->offset,
+                                      (int64_t)(entry->byte_count / size), &count) == TNR_OK,
+                TNR_ERR_BACKEND, "%s: descriptor %llu leaves its owner", op, TNRI_LLU(index));
+    return TNR_OK;
+}
+
 tnr_status tnr_group_check(const tnr_group *group)
 {
     static const char *const op = "group_check";
     TNR_REQUIRE(group != NULL, TNR_ERR_ARGUMENT, "%s: group must not be NULL", op);
-    uint64_t live = 0;
     for (uint32_t index = 0; index < group->descriptors.count; index++) {
-        const tnri_group_entry *entry = tnri_group_entry_at(group, index);
-        TNR_REQUIRE(entry->owner < group->owners.count, TNR_ERR_BACKEND, "%s: descriptor %llu names owner %llu of %llu",
-                    op, TNRI_LLU(index), TNRI_LLU(entry->owner), TNRI_LLU(group->owners.count));
-        if (entry->vacant) {
-            continue;
-        }
-        live++;
-        const tnr_tensor *root = tnri_group_owner_at(group, entry->owner)->tensor;
-        TNR_REQUIRE(root != NULL && entry->byte_begin <= root->bytes &&
-                        entry->byte_count <= root->bytes - entry->byte_begin,
-                    TNR_ERR_BACKEND, "%s: descriptor %llu leaves its owner", op, TNRI_LLU(index));
+        TNR_TRY(check_entry(op, group, index));
     }
-    uint64_t named = 0;
     for (uint32_t index = 0; index < group->owners.count; index++) {
         const tnri_group_owner *owner = tnri_group_owner_at(group, index);
-        const bool grouped = owner->tensor != NULL && atomic_load_explicit(&owner->tensor->handle.kind,
-                                                                            memory_order_acquire) == TNRI_HANDLE_GROUPED;
-        TNR_REQUIRE(owner->tensor == NULL ? owner->live == 0 : grouped && owner->live > 0, TNR_ERR_BACKEND,
-                    "%s: owner %llu has %llu live descriptors and is %s", op, TNRI_LLU(index), TNRI_LLU(owner->live),
-                    owner->tensor == NULL ? "vacant" : "not of a group");
-        named += owner->live;
+        const bool grouped =
+            owner->tensor != NULL &&
+            atomic_load_explicit(&owner->tensor->handle.kind, memory_order_acquire) == TNRI_HANDLE_GROUPED;
+        TNR_REQUIRE(grouped == (owner->live > 0) && grouped == (owner->tensor != NULL) &&
+                        owner->live == count_descriptors_of(group, index),
+                    TNR_ERR_BACKEND, "%s: owner %llu counts %llu live descriptors and is %s", op, TNRI_LLU(index),
+                    TNRI_LLU(owner->live), owner->tensor == NULL ? "vacant" : "not as they say");
     }
-    TNR_REQUIRE(named == live, TNR_ERR_BACKEND, "%s: %llu live descriptors, owners count %llu", op, TNRI_LLU(live),
-                TNRI_LLU(named));
     return TNR_OK;
 }

@@ -35,7 +35,7 @@ void tnri_table_trim(tnr_domain *home, tnri_table *table)
 tnr_status tnri_table_reserve(const char *op, tnr_domain *home, tnri_table *table, uint32_t more)
 {
     const uint64_t wanted = (uint64_t)table->count + more;
-    TNR_REQUIRE(wanted < UINT32_MAX, TNR_ERR_OVERFLOW, "%s: %llu entries are more than slots can number", op,
+    TNR_REQUIRE(wanted <= TNRI_TABLE_MOST, TNR_ERR_OVERFLOW, "%s: %llu entries are more than slots can number", op,
                 TNRI_LLU(wanted));
     const int chunks = chunks_for(wanted);
     while (table->chunk_count < chunks) {

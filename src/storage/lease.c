@@ -45,17 +45,20 @@ static tnr_status fail_busy(const char *op, uint64_t lease, bool write)
 
 /*
  * Enter CHANGING from any word but WRITER. False when the generation or WRITER forbids it; *state is the word before. Plain
- * words too gain SPLIT for the time; leave_changing takes it back when no part is leased.
+ * words too gain SPLIT for the time; leave_changing takes it back when no part is leased. Like the short lock of base.h, this
+ * may have to let another thread finish a dozen instructions: that is not waiting for a lease, and a part's own thread must
+ * not be told BUSY because of it.
  */
 static bool enter_changing(tnr_tensor *root, uint32_t generation, uint64_t *state)
 {
     uint64_t seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
-    for (;;) {
+    for (unsigned tries = 0;; tries++) {
         if ((uint32_t)(seen >> 32) != generation || (seen & WRITER) != 0) {
             *state = seen;
             return false;
         }
         if ((seen & CHANGING) != 0) {
+            tnri_relax(tries);
             seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
             continue;
         }
@@ -118,6 +121,8 @@ static const char *in_the_way(const tnr_tensor *root, uint64_t readers, uint64_t
     return (full_parts(root) & read) != 0 ? "no more readers of this part can be counted" : NULL;
 }
 
+static tnr_status lease_whole(const char *op, tnr_tensor *root, uint32_t generation, bool write);
+
 static tnr_status lease_parts(const char *op, tnri_lease *lease)
 {
     tnr_tensor *root = lease->root;
@@ -130,6 +135,11 @@ static tnr_status lease_parts(const char *op, tnri_lease *lease)
         root->split = lease->split;
         root->split_parts = 0;
         memset(root->split_readers, 0, sizeof(root->split_readers));
+    }
+    if (!root->coherent) { /* one mapping may hide what another writes: a part is leased as the whole */
+        leave_changing(root);
+        lease->split = 0;
+        return lease_whole(op, root, lease->generation, lease->write);
     }
     const char *reason = NULL;
     if (root->split == lease->split) {
@@ -232,6 +242,26 @@ void tnri_lease_give(const tnri_lease *lease)
     } else {
         tnri_lease_give_whole(lease->root, lease->write);
     }
+}
+
+bool tnri_lease_is_held(const tnri_lease *lease)
+{
+    tnr_tensor *root = lease->root;
+    if (lease->split != 0) {
+        uint64_t seen;
+        if (!enter_changing(root, lease->generation, &seen)) {
+            return false;
+        }
+        const bool held = (seen & SPLIT) != 0 && root->split == lease->split &&
+                          (lease->parts & ~root->split_parts) == 0 && (lease->read_parts & ~read_parts(root)) == 0;
+        leave_changing(root);
+        return held;
+    }
+    const uint64_t state = atomic_load_explicit(&root->handle.state, memory_order_acquire);
+    if ((uint32_t)(state >> 32) != lease->generation) {
+        return false;
+    }
+    return lease->write ? (state & WRITER) != 0 : (state & WRITER) == 0 && (state & READERS) != 0;
 }
 
 /* ---- Generations ------------------------------------------------------------------------------------------------------------- */

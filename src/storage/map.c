@@ -2,6 +2,13 @@
 /* The host's hands on elements: mappings with guards, single elements, plain pointers. One path, reading and writing alike. */
 #include "storage_internal.h"
 
+/* A guard that was copied and ended before must not take what others hold. */
+static tnr_status check_held(const char *op, const tnri_lease *lease)
+{
+    TNR_REQUIRE(tnri_lease_is_held(lease), TNR_ERR_STALE, "%s: the mapping was ended before", op);
+    return TNR_OK;
+}
+
 tnr_status tnr_map_read(const tnr_view *view, tnr_read_map *map)
 {
     TNR_REQUIRE(map != NULL, TNR_ERR_ARGUMENT, "map_read: map must not be NULL");
@@ -12,6 +19,8 @@ tnr_status tnr_map_read(const tnr_view *view, tnr_read_map *map)
     map->held.host = operand.held.host;
     map->held.split = operand.held.split;
     map->held.parts = operand.held.read_parts;
+    map->held.generation = view->generation;
+    map->held.self = map;
     return TNR_OK;
 }
 
@@ -20,6 +29,12 @@ tnr_status tnr_unmap_read(tnr_read_map *map)
     if (map == NULL || map->held.root == NULL) {
         return TNR_OK;
     }
+    TNR_REQUIRE(map->held.self == map, TNR_ERR_STALE, "unmap_read: a copy of a mapping holds nothing");
+    const tnri_lease lease = {.root = map->held.root,
+                              .generation = map->held.generation,
+                              .split = map->held.split,
+                              .read_parts = map->held.parts};
+    TNR_TRY(check_held("unmap_read", &lease));
     tnri_operand operand = {
         .held = {.root = map->held.root,
                  .host = map->held.host,
@@ -41,6 +56,8 @@ tnr_status tnr_map_write(const tnr_view_mut *view, tnr_write_map *map)
     map->held.host = operand.held.host;
     map->held.split = operand.held.split;
     map->held.parts = operand.held.parts;
+    map->held.generation = view->view.generation;
+    map->held.self = map;
     return TNR_OK;
 }
 
@@ -49,6 +66,13 @@ tnr_status tnr_unmap_write(tnr_write_map *map)
     if (map == NULL || map->held.root == NULL) {
         return TNR_OK;
     }
+    TNR_REQUIRE(map->held.self == map, TNR_ERR_STALE, "unmap_write: a copy of a mapping holds nothing");
+    const tnri_lease lease = {.root = map->held.root,
+                              .generation = map->held.generation,
+                              .split = map->held.split,
+                              .parts = map->held.parts,
+                              .write = true};
+    TNR_TRY(check_held("unmap_write", &lease));
     tnri_operand operand = {
         .held = {.root = map->held.root,
                  .host = map->held.host,
@@ -70,8 +94,8 @@ static tnr_status element_offset(const char *op, const tnr_view *view, const int
     uint64_t sum = 0;
     for (int axis = 0; axis < view->rank; axis++) {
         TNR_REQUIRE(index[axis] >= 0 && index[axis] < view->shape[axis], TNR_ERR_BOUNDS,
-                    "%s: index %lld on axis %d is not in 0 to %lld", op, TNRI_LL(index[axis]), axis,
-                    TNRI_LL(view->shape[axis] - 1));
+                    "%s: index %lld on axis %d is not from 0 to below %lld", op, TNRI_LL(index[axis]), axis,
+                    TNRI_LL(view->shape[axis]));
         /* Modulo 2^64: the sum is an offset inside the view's bounds, which access has checked or will refuse. */
         sum += (uint64_t)index[axis] * (uint64_t)view->strides[axis];
     }
@@ -105,7 +129,8 @@ tnr_status tnr_view_set(const tnr_view_mut *view, const int64_t *index, const vo
 
 static tnr_status host_data(const char *op, const tnr_tensor *tensor, const char *instead, void **data)
 {
-    TNR_TRY(tnri_tensor_check(op, tensor));
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check(op, tensor, &generation));
     const tnr_host_access access = tnri_root_access(tensor);
     if (access == TNR_ACCESS_NONE) {
         return tnri_fail_residency(op, tensor);

@@ -68,27 +68,43 @@ struct tnr_tensor {
     uint64_t bytes;     /* count * element size */
     tnr_release_fn release;
     void *context;
-    tnr_domain *group_home; /* adopted bytes in or after a group: whose numbers they have; else NULL */
+    uint64_t group_serial; /* adopted bytes in or after a group: serial of the domain whose number they have; else 0 */
     uint64_t split;       /* number of the split whose parts are leased; guarded by the lease word's CHANGING */
     uint64_t split_parts; /* mask of parts leased for writing; guarded likewise */
     uint64_t split_readers[TNRI_READER_BITS]; /* readers of part p: bit p of each, lowest digit first; guarded likewise */
-    _Atomic uint64_t splits; /* splits ever granted on this root */
     uint8_t dtype;
     uint8_t rank;
+    uint8_t access; /* tnr_host_access of the domain; direct for adopted bytes */
+    bool coherent;  /* the domain's; true for adopted bytes */
     int64_t shape[TNR_MAX_RANK];
 };
 
-/* Draft of `reason` for the ledger; as tnr_draft_begin. */
-tnr_status tnri_draft_begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
-                            tnr_allocation_reason reason, tnr_draft **draft);
+/*
+ * Private drafts: outputs that an operation makes for itself. Nobody else knows one before it is committed, so it is written
+ * without leases, and undone as if it had never been asked for.
+ *
+ *   lease the inputs -> tnri_output_begin -> write output.data -> tnri_output_end, whatever happened
+ */
+typedef struct tnri_output {
+    tnr_tensor *root;
+    tnr_allocation_reason reason;
+    void *host; /* of the block while it is mapped; NULL when there are no bytes */
+    char *data; /* what to write: all elements, compact and column-major; NULL when there are none */
+    tnr_view view; /* of them, for kernels that take layouts */
+} tnri_output;
 
-/* Undo such a draft because what should follow failed: ledger and counts as before. No view of it is leased. */
-void tnri_draft_cancel(tnr_draft *draft, tnr_allocation_reason reason);
+/* TNR_ERR_RESIDENCY when the host cannot reach the domain; TNR_ERR_MEMORY and the like: nothing changed. */
+tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                             tnr_allocation_reason reason, tnri_output *output);
+
+/* Unmap; with status TNR_OK and a good unmap *tensor is the new tensor, else all is undone. The status, or the unmap's. */
+tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor);
 
 /* ---- Access to operands (access.c) ------------------------------------------------------------------------------------------- */
 
-/* May outputs coincide with inputs, element for element? */
-typedef enum tnri_aliasing { TNRI_APART, TNRI_IN_PLACE } tnri_aliasing;
+/* How outputs relate to inputs: apart from them; or perhaps the same, element for element; or apart, but what they hold is
+ * read as well (accumulation), which a draft does not allow. */
+typedef enum tnri_aliasing { TNRI_APART, TNRI_IN_PLACE, TNRI_READ_BACK } tnri_aliasing;
 
 /* Most operands of one operation. */
 #define TNRI_MAX_OPERANDS 8

@@ -22,6 +22,12 @@ typedef struct tnri_lease {
 tnr_status tnri_lease_take(const char *op, tnri_lease *lease);
 void tnri_lease_give(const tnri_lease *lease);
 
+/*
+ * May this lease still be held? False for certain when its generation ended or nothing of its kind is leased: what a second
+ * end of one mapping looks like.
+ */
+bool tnri_lease_is_held(const tnri_lease *lease);
+
 /* Lease words; lease.c tells what they mean. */
 #define TNRI_LEASE_MASK ((uint64_t)0xFFFFFFFF)
 #define TNRI_LEASE_WRITER ((uint64_t)0x80000000)
@@ -77,8 +83,8 @@ static inline uint32_t tnri_generation(const tnr_tensor *root)
 
 /* ---- access.c --------------------------------------------------------------------------------------------------------------- */
 
-/* Relation of two operands' memory, whoever owns it. Looks at view and owner, needs no lease of its own. */
-tnr_overlap tnri_operand_overlap(const tnri_operand *a, const tnri_operand *b);
+/* Relation of two well-formed views' memory, whoever owns it. Looks at the views only, not at owners, so needs no lease. */
+tnr_overlap tnri_views_overlap(const tnr_view *a, const tnr_view *b);
 
 /* ---- split.c ---------------------------------------------------------------------------------------------------------------- */
 
@@ -87,11 +93,27 @@ void tnri_mark_parts(tnr_view_mut *parts, size_t count);
 
 /* ---- tensor.c --------------------------------------------------------------------------------------------------------------- */
 
-/* NULL is TNR_ERR_ARGUMENT, a handle that is no tensor of its own any more TNR_ERR_STALE. */
-tnr_status tnri_tensor_check(const char *op, const tnr_tensor *tensor);
+/*
+ * NULL is TNR_ERR_ARGUMENT, a handle that is no tensor of its own any more TNR_ERR_STALE. *generation is read before that
+ * check: whatever is made of it is stale if the tensor goes meanwhile.
+ */
+tnr_status tnri_tensor_check(const char *op, const tnr_tensor *tensor, uint32_t *generation);
 
-/* Compact view of all of a live root. */
-void tnri_root_view(const tnr_tensor *root, tnr_view *view);
+/* Compact view of all of a root. */
+void tnri_root_view(const tnr_tensor *root, uint32_t generation, tnr_view *view);
+
+/* Fill a slot that nobody knows yet: nothing leased, nothing split, no release function. */
+void tnri_root_init(tnr_tensor *root, tnr_domain *domain, uint64_t bytes, tnr_dtype dtype, int rank,
+                    const int64_t *shape);
+
+/* Handle and block for a new root that nobody knows yet, entered under `reason` (output.c). All-or-nothing. */
+tnr_status tnri_root_take(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                          tnr_allocation_reason reason, tnr_tensor **root);
+
+/* Identity and number of a root's bytes, {0, 0} and 0 where they have none; and where they are. */
+tnr_domain_id tnri_root_domain(const tnr_tensor *root);
+uint64_t tnri_root_allocation(const tnr_tensor *root);
+tnr_placement tnri_root_placement(const tnr_tensor *root);
 
 /* Domain in whose name the handle is counted. */
 static inline tnr_domain *tnri_owner_domain(const tnr_tensor *root)
@@ -105,16 +127,22 @@ void tnri_root_free(tnr_tensor *root);
 /* How the host reaches a root's bytes, its domain's or direct for adopted ones. */
 static inline tnr_host_access tnri_root_access(const tnr_tensor *root)
 {
-    return root->domain != NULL ? root->domain->access : TNR_ACCESS_DIRECT;
+    return (tnr_host_access)root->access;
+}
+
+/* What a view says of its owner's address. */
+static inline uint64_t tnri_root_base(const tnr_tensor *root)
+{
+    return root->access == TNR_ACCESS_DIRECT ? (uint64_t)(uintptr_t)root->block.address : 0;
 }
 
 /* TNR_ERR_RESIDENCY with the call to make. */
 tnr_status tnri_fail_residency(const char *op, const tnr_tensor *root);
 
 /* View of a span of a root under any layout: all checks of tnr_tensor_region. */
-tnr_status tnri_region(const char *op, const tnr_tensor *root, tnr_dtype dtype, uint64_t window_begin,
-                       uint64_t window_bytes, int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                       tnr_view *view);
+tnr_status tnri_region(const char *op, const tnr_tensor *root, uint32_t generation, tnr_dtype dtype,
+                       uint64_t window_begin, uint64_t window_bytes, int rank, const int64_t *shape,
+                       const int64_t *strides, int64_t offset, tnr_view *view);
 
 /* New tensor of `reason` with a view's elements, entered as one copy. */
 tnr_status tnri_duplicate(const char *op, const tnr_view *view, tnr_domain *domain, tnr_copy_reason reason,

@@ -11,30 +11,70 @@ _Static_assert(sizeof(tnr_tensor) <= TNRI_HANDLE_BYTES, "a tensor fits a slot");
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------------------ */
 
-tnr_status tnri_tensor_check(const char *op, const tnr_tensor *tensor)
+tnr_status tnri_tensor_check(const char *op, const tnr_tensor *tensor, uint32_t *generation)
 {
     TNR_REQUIRE(tensor != NULL, TNR_ERR_ARGUMENT, "%s: tensor must not be NULL", op);
+    const uint64_t state = atomic_load_explicit(&tensor->handle.state, memory_order_acquire);
     const uint32_t kind = atomic_load_explicit(&tensor->handle.kind, memory_order_acquire);
     TNR_REQUIRE(kind == TNRI_HANDLE_TENSOR, TNR_ERR_STALE, "%s: the tensor was released%s", op,
                 kind == TNRI_HANDLE_GROUPED ? " to a group" : " or never was one");
+    *generation = (uint32_t)(state >> 32);
     return TNR_OK;
 }
 
-void tnri_root_view(const tnr_tensor *root, tnr_view *view)
+void tnri_root_init(tnr_tensor *root, tnr_domain *domain, uint64_t bytes, tnr_dtype dtype, int rank,
+                    const int64_t *shape)
 {
+    root->domain = domain;
+    root->bytes = bytes;
+    root->release = NULL;
+    root->context = NULL;
+    root->group_serial = 0;
+    root->split = 0;
+    root->split_parts = 0;
+    memset(root->split_readers, 0, sizeof(root->split_readers));
+    root->dtype = (uint8_t)dtype;
+    root->rank = (uint8_t)rank;
+    root->access = (uint8_t)(domain != NULL ? domain->access : TNR_ACCESS_DIRECT);
+    root->coherent = domain == NULL || domain->coherent;
+    for (int axis = 0; axis < rank; axis++) {
+        root->shape[axis] = shape[axis];
+    }
+}
+
+void tnri_root_view(const tnr_tensor *root, uint32_t generation, tnr_view *view)
+{
+    const int rank = root->rank <= TNR_MAX_RANK ? root->rank : 0; /* a slot that went meanwhile may say anything */
     view->root = (tnr_tensor *)(uintptr_t)root; /* whether it may be written is told by the view's type */
-    view->generation = tnri_generation(root);
+    view->generation = generation;
     view->dtype = (tnr_dtype)root->dtype;
-    view->rank = root->rank;
+    view->rank = rank;
     view->part = 0;
     view->split = 0;
+    view->base = tnri_root_base(root);
     view->window_begin = 0;
     view->window_bytes = root->bytes;
     view->offset = 0;
-    for (int axis = 0; axis < root->rank; axis++) {
+    for (int axis = 0; axis < rank; axis++) {
         view->shape[axis] = root->shape[axis];
     }
-    tnri_compact_strides(root->rank, root->shape, view->strides);
+    tnri_compact_strides(rank, view->shape, view->strides);
+}
+
+tnr_domain_id tnri_root_domain(const tnr_tensor *root)
+{
+    return tnri_identity_of(root->domain != NULL ? root->domain->serial : root->group_serial);
+}
+
+uint64_t tnri_root_allocation(const tnr_tensor *root)
+{
+    return root->domain != NULL || root->group_serial != 0 ? root->block.allocation : 0;
+}
+
+tnr_placement tnri_root_placement(const tnr_tensor *root)
+{
+    const tnr_placement host = TNR_PLACEMENT_HOST;
+    return root->domain != NULL ? root->domain->placement : host;
 }
 
 void tnri_root_free(tnr_tensor *root)
@@ -55,9 +95,9 @@ tnr_status tnri_fail_residency(const char *op, const tnr_tensor *root)
                      op, tnr_domain_name(root->domain));
 }
 
-tnr_status tnri_region(const char *op, const tnr_tensor *root, tnr_dtype dtype, uint64_t window_begin,
-                       uint64_t window_bytes, int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                       tnr_view *view)
+tnr_status tnri_region(const char *op, const tnr_tensor *root, uint32_t generation, tnr_dtype dtype,
+                       uint64_t window_begin, uint64_t window_bytes, int rank, const int64_t *shape,
+                       const int64_t *strides, int64_t offset, tnr_view *view)
 {
     int64_t count;
     TNR_REQUIRE(rank >= 0 && rank <= TNR_MAX_RANK, TNR_ERR_ARGUMENT, "%s: rank %d is not in 0 to %d", op, rank,
@@ -68,11 +108,12 @@ tnr_status tnri_region(const char *op, const tnr_tensor *root, tnr_dtype dtype, 
     TNR_TRY(tnri_layout_check(op, rank, shape, strides, offset, elements, &count));
     tnr_view made;
     made.root = (tnr_tensor *)(uintptr_t)root;
-    made.generation = tnri_generation(root);
+    made.generation = generation;
     made.dtype = dtype;
     made.rank = rank;
     made.part = 0;
     made.split = 0;
+    made.base = tnri_root_base(root);
     made.window_begin = window_begin;
     made.window_bytes = window_bytes;
     made.offset = offset;
@@ -93,20 +134,8 @@ static tnr_status wrap(tnr_domain *counted, tnr_domain *domain, const tnr_block 
     tnri_handle *handle;
     TNR_TRY(tnri_handle_take(counted, TNR_ALLOCATION_REASON_END, 0, &handle));
     tnr_tensor *root = (tnr_tensor *)(void *)handle;
-    root->domain = domain;
+    tnri_root_init(root, domain, bytes, dtype, rank, shape);
     root->block = *block;
-    root->bytes = bytes;
-    root->release = NULL;
-    root->context = NULL;
-    root->group_home = NULL;
-    root->split = 0;
-    root->split_parts = 0;
-    atomic_init(&root->splits, 0);
-    root->dtype = (uint8_t)dtype;
-    root->rank = (uint8_t)rank;
-    for (int axis = 0; axis < rank; axis++) {
-        root->shape[axis] = shape[axis];
-    }
     *tensor = root;
     return TNR_OK;
 }
@@ -193,7 +222,8 @@ tnr_status tnr_tensor_export(tnr_tensor **tensor, tnr_exported *exported)
     static const char *const op = "tensor_export";
     TNR_REQUIRE(tensor != NULL && exported != NULL, TNR_ERR_ARGUMENT, "%s: tensor and exported must not be NULL", op);
     tnr_tensor *root = *tensor;
-    TNR_TRY(tnri_tensor_check(op, root));
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check(op, root, &generation));
     /* Held before anything of it is looked at: a copied pointer's owner may be going at this moment. */
     TNR_TRY(tnri_generation_hold(op, root, TNRI_HANDLE_TENSOR));
     tnr_exported made;
@@ -269,6 +299,11 @@ tnr_status tnr_exported_forget(tnr_exported *exported, void **data)
 {
     static const char *const op = "exported_forget";
     TNR_REQUIRE(exported != NULL && data != NULL, TNR_ERR_ARGUMENT, "%s: exported and data must not be NULL", op);
+    if (exported->bytes == 0 && exported->domain == NULL && exported->release == NULL) {
+        memset(exported, 0, sizeof(*exported));
+        *data = NULL;
+        return TNR_OK;
+    }
     TNR_REQUIRE(exported->domain != NULL && tnri_is_heap(exported->domain), TNR_ERR_FOREIGN,
                 "%s: the bytes are no heap domain's block", op);
     tnr_block block;
@@ -285,7 +320,8 @@ tnr_status tnr_tensor_reclaim(tnr_domain *pool, tnr_tensor **tensor)
     TNR_REQUIRE(pool != NULL && tnri_is_pool(pool), TNR_ERR_ARGUMENT, "%s: the domain is no pool", op);
     TNR_REQUIRE(tensor != NULL, TNR_ERR_ARGUMENT, "%s: tensor must not be NULL", op);
     tnr_tensor *root = *tensor;
-    TNR_TRY(tnri_tensor_check(op, root));
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check(op, root, &generation));
     TNR_TRY(tnri_generation_hold(op, root, TNRI_HANDLE_TENSOR));
     tnr_domain *domain = root->domain;
     if (domain != pool && (domain == NULL || domain != pool->parent)) {
@@ -307,19 +343,18 @@ tnr_status tnr_tensor_reclaim(tnr_domain *pool, tnr_tensor **tensor)
 tnr_status tnr_tensor_describe(const tnr_tensor *tensor, tnr_tensor_info *info)
 {
     TNR_REQUIRE(info != NULL, TNR_ERR_ARGUMENT, "tensor_describe: info must not be NULL");
-    TNR_TRY(tnri_tensor_check("tensor_describe", tensor));
-    const tnr_placement host = TNR_PLACEMENT_HOST;
-    const tnr_domain *named = tensor->domain != NULL ? tensor->domain : tensor->group_home;
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check("tensor_describe", tensor, &generation));
     memset(info, 0, sizeof(*info));
     info->dtype = (tnr_dtype)tensor->dtype;
     info->rank = tensor->rank;
     memcpy(info->shape, tensor->shape, (size_t)tensor->rank * sizeof(tensor->shape[0]));
     info->bytes = tensor->bytes;
-    info->count = (int64_t)(tensor->bytes / tnr_dtype_size(info->dtype));
+    info->count = (int64_t)(tensor->bytes >> tnri_dtype_shift[tensor->dtype]);
     info->capacity_bytes = tensor->block.bytes;
-    info->domain = tnr_domain_identity(named);
-    info->allocation = named != NULL ? tensor->block.allocation : 0;
-    info->placement = tensor->domain != NULL ? tensor->domain->placement : host;
+    info->domain = tnri_root_domain(tensor);
+    info->allocation = tnri_root_allocation(tensor);
+    info->placement = tnri_root_placement(tensor);
     info->access = tnri_root_access(tensor);
     return TNR_OK;
 }
@@ -344,16 +379,18 @@ tnr_status tnr_tensor_need(tnr_dtype dtype, int rank, const int64_t *shape, uint
 tnr_status tnr_tensor_view(const tnr_tensor *tensor, tnr_view *view)
 {
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "tensor_view: view must not be NULL");
-    TNR_TRY(tnri_tensor_check("tensor_view", tensor));
-    tnri_root_view(tensor, view);
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check("tensor_view", tensor, &generation));
+    tnri_root_view(tensor, generation, view);
     return TNR_OK;
 }
 
 tnr_status tnr_tensor_view_mut(tnr_tensor *tensor, tnr_view_mut *view)
 {
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "tensor_view_mut: view must not be NULL");
-    TNR_TRY(tnri_tensor_check("tensor_view_mut", tensor));
-    tnri_root_view(tensor, &view->view);
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check("tensor_view_mut", tensor, &generation));
+    tnri_root_view(tensor, generation, &view->view);
     return TNR_OK;
 }
 
@@ -362,8 +399,9 @@ tnr_status tnr_tensor_region(const tnr_tensor *tensor, int rank, const int64_t *
 {
     static const char *const op = "tensor_region";
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "%s: view must not be NULL", op);
-    TNR_TRY(tnri_tensor_check(op, tensor));
-    return tnri_region(op, tensor, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset, view);
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check(op, tensor, &generation));
+    return tnri_region(op, tensor, generation, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset, view);
 }
 
 tnr_status tnr_tensor_region_mut(tnr_tensor *tensor, int rank, const int64_t *shape, const int64_t *strides,
@@ -371,9 +409,10 @@ tnr_status tnr_tensor_region_mut(tnr_tensor *tensor, int rank, const int64_t *sh
 {
     static const char *const op = "tensor_region_mut";
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "%s: view must not be NULL", op);
-    TNR_TRY(tnri_tensor_check(op, tensor));
+    uint32_t generation;
+    TNR_TRY(tnri_tensor_check(op, tensor, &generation));
     tnr_view made;
-    TNR_TRY(tnri_region(op, tensor, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset, &made));
+    TNR_TRY(tnri_region(op, tensor, generation, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset, &made));
     TNR_REQUIRE(tnri_is_distinct(rank, shape, strides), TNR_ERR_OVERLAP,
                 "%s: two indices may fall on one element; read such a view with tnr_tensor_region", op);
     view->view = made;

@@ -173,6 +173,11 @@ static int64_t choose_layout(catalogue_random *random, int rank, const int64_t *
     for (int i = 0; i < rank; ++i) {
         const int axis = order[i];
         const int64_t extent = shape[axis] == 0 ? 1 : shape[axis];
+        if ((layouts & CATALOGUE_WILD) != 0 && shape[axis] == 1) {
+            static const int64_t wild[4] = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT64_MAX / 2 + 1};
+            operand->strides[axis] = wild[catalogue_below(random, 4)];
+            continue;
+        }
         if (!distinct && (layouts & CATALOGUE_BROADCAST) != 0 && catalogue_below(random, 3) == 0) {
             operand->strides[axis] = 0;
             continue;
@@ -199,7 +204,7 @@ static unsigned pick_layout(catalogue_random *random, unsigned layouts)
     if ((layouts & CATALOGUE_COMPACT) != 0 && catalogue_below(random, 4) == 0) {
         return CATALOGUE_COMPACT;
     }
-    return layouts & (unsigned)catalogue_below(random, 32) & ~(unsigned)CATALOGUE_COMPACT;
+    return layouts & (unsigned)catalogue_below(random, 64) & ~(unsigned)CATALOGUE_COMPACT;
 }
 
 /* ---- Operands -------------------------------------------------------------------------------------------------------------------- */

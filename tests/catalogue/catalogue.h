@@ -84,15 +84,16 @@ typedef struct catalogue_call {
 #define CATALOGUE_NUMBER (CATALOGUE_FLOAT | CATALOGUE_INTEGER)
 #define CATALOGUE_ALL (CATALOGUE_NUMBER | CATALOGUE_BIT(TNR_BOOL))
 
-/* Layouts of an operand; BROADCAST is for inputs only. */
+/* Layouts of an operand; BROADCAST is for inputs only. WILD: strides of axes of extent 1, which mean nothing, are huge. */
 enum {
     CATALOGUE_COMPACT = 1,
     CATALOGUE_STRIDED = 2,
     CATALOGUE_BACKWARDS = 4,
     CATALOGUE_PERMUTED = 8,
     CATALOGUE_BROADCAST = 16,
-    CATALOGUE_ANY_OUTPUT = 15,
-    CATALOGUE_ANY_INPUT = 31
+    CATALOGUE_WILD = 32,
+    CATALOGUE_ANY_OUTPUT = 47,
+    CATALOGUE_ANY_INPUT = 63
 };
 
 struct catalogue_op {
@@ -170,11 +171,13 @@ typedef struct catalogue_probe {
     tnr_host_access access;
     int64_t fail_allocate; /* the allocate that fails, counted from 1 at the next one; 0: none */
     int64_t fail_map;      /* likewise */
+    int64_t fail_unmap;    /* likewise: the mapping ends, but what was written is lost */
     int64_t live;          /* blocks out */
     int64_t open_maps;
     int64_t maps;
     int64_t misuse;                /* unmap without map, release of a mapped or unknown block */
     void (*on_map)(void *context); /* called inside map; may be NULL */
+    void (*on_unmap)(void *context);
     void *context;
 } catalogue_probe;
 

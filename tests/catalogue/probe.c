@@ -111,15 +111,19 @@ static tnr_status probe_unmap(void *state, const tnr_block *block, tnr_map_mode 
         ++all->probe->misuse;
         return tnr_set_error(TNR_ERR_BACKEND, "probe: unmap of what is not mapped");
     }
-    if (mode == TNR_MAP_WRITE) {
+    const bool fails = falls_due(&all->probe->fail_unmap);
+    if (all->probe->on_unmap != NULL) {
+        all->probe->on_unmap(all->probe->context);
+    }
+    if (mode == TNR_MAP_WRITE && !fails) {
         memcpy(found->memory, found->copy, (size_t)found->bytes);
-    } else if (memcmp(found->memory, found->copy, (size_t)found->bytes) != 0) {
+    } else if (mode == TNR_MAP_READ && memcmp(found->memory, found->copy, (size_t)found->bytes) != 0) {
         ++all->probe->misuse; /* somebody wrote through a read mapping */
     }
     free(found->copy);
     found->copy = NULL;
     --all->probe->open_maps;
-    return TNR_OK;
+    return fails ? tnr_set_error(TNR_ERR_BACKEND, "probe: unmap fails on order") : TNR_OK;
 }
 
 static const tnr_domain_ops direct_ops = {

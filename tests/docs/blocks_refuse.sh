@@ -27,7 +27,7 @@ expect() { # 0 or 1, text of the page
     fi
 }
 expect 0 'no block\n```sh\nnot C\n```'
-expect 0 '```c\n#include <tenure/tenure.h>\nint main(void) { return tnr_features_check(TNR_MAX_RANK) == TNR_OK ? 0 : 1; }\n```'
+expect 0 '```c\n#include <tenure/tenure.h>\nint main(void) { return tnr_check_build() == TNR_OK ? 0 : 1; }\n```'
 expect 1 '```c\nint main(void) { return 1; }\n```'
 expect 1 '```c\nint main(void) { return undeclared; }\n```'
 expect 0 '<!-- given: tnr_view view; tnr_view out; -->\n```c fragment\nif (tnr_view_permute(&view, NULL, &out) != TNR_OK) {\n    return TNR_ERR_SHAPE;\n}\n```'

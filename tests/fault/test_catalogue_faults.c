@@ -236,11 +236,121 @@ static void test_failing_scratch_of_a_packed_product(void **state)
     catalogue_array_free(&s.inputs[0].array);
     s.inputs[0].array = values;
     assert_true(reversed.strides[0] < 0);
+    /* The output's bytes, then the scratch; a product that lacks the scratch gives its output back. */
+    assert_true(fail_until_success(&s, &call, true, &s.probe.fail_allocate, TNR_ERR_MEMORY) == 2);
+    catalogue_ok(tnr_engine_destroy(&s.engine), "engine destroy");
+    catalogue_ok(tnr_engine_create(s.domain, NULL, &s.engine), "engine without scratch");
     assert_true(fail_until_success(&s, &call, false, &s.probe.fail_allocate, TNR_ERR_MEMORY) == 1);
     assert_true(fail_until_success(&s, &call, false, &s.probe.fail_allocate, TNR_ERR_MEMORY) == 0); /* kept */
     catalogue_array_free(&s.inputs[0].array);
     s.inputs[0].array = catalogue_array_make(TNR_F64, 2, call.shape);
     close_scene(&s, &call);
+}
+
+/* ---- Domains that fail to end a mapping ----------------------------------------------------------------------------------------- */
+
+static tnr_ledger_entry copies_of(tnr_domain *domain, const catalogue_op *op)
+{
+    tnr_ledger ledger;
+    catalogue_ok(tnr_ledger_get(domain, &ledger), "ledger");
+    return op->copies == TNR_COPY_REASON_END ? (tnr_ledger_entry){0, 0} : ledger.copies[op->copies];
+}
+
+/*
+ * Everything is mapped; the n-th unmap fails. All other mappings end all the same, all leases go back, and a tensor that could
+ * not be finished does not exist. A copy into a view stays in the ledger: its bytes had moved.
+ */
+static void fail_each_unmap(const catalogue_op *op, bool make)
+{
+    const catalogue_call call = catalogue_plain_call(op, TNR_F64);
+    const int unmaps = 1 + op->arity; /* each operand has its own owner */
+    for (int64_t n = 1; n <= unmaps; ++n) {
+        scene s;
+        open_scene(&s, &call, TNR_ACCESS_MAPPED, false, 11U);
+        tnr_tensor *made = NULL;
+        const snapshot before = take_snapshot(s.domain, s.engine, &s.probe);
+        const tnr_ledger_entry copies = copies_of(s.domain, op);
+        s.probe.fail_unmap = n;
+        const tnr_status status =
+            make ? op->make(s.engine, &call, s.views, &made) : op->into(s.engine, &call, s.views, &s.output.view);
+        assert_int_equal(s.probe.fail_unmap, 0);
+        assert_int_equal(status, TNR_ERR_BACKEND);
+        assert_non_null(strstr(tnr_last_error(), "on order"));
+        assert_int_equal(s.probe.open_maps, 0);
+        assert_null(made);
+        const bool entered = !make && op->copies != TNR_COPY_REASON_END;
+        assert_true(copies_of(s.domain, op).count == copies.count + (entered ? 1 : 0));
+        snapshot after = take_snapshot(s.domain, s.engine, &s.probe);
+        if (entered) {
+            after.ledger.copies[op->copies] = before.ledger.copies[op->copies];
+        }
+        assert_same(&before, &after);
+        for (int i = 0; i < op->arity; ++i) { /* nothing is leased any more */
+            tnr_view_mut owner;
+            tnr_write_map map;
+            catalogue_ok(tnr_tensor_view_mut(s.inputs[i].tensor, &owner), "owner");
+            catalogue_ok(tnr_map_write(&owner, &map), "map");
+            catalogue_ok(tnr_unmap_write(&map), "unmap");
+        }
+        tnr_tensor *again = NULL; /* and the engine goes on */
+        if (op->make != NULL) {
+            catalogue_ok(op->make(s.engine, &call, s.views, &again), op->name);
+            catalogue_ok(tnr_tensor_release(&again), "release");
+        }
+        close_scene(&s, &call);
+    }
+}
+
+static void test_unmaps_that_fail(void **state)
+{
+    (void)state;
+    for (int o = 0; o < catalogue_op_count; ++o) {
+        if (catalogue_ops[o].make != NULL) {
+            fail_each_unmap(&catalogue_ops[o], true);
+        }
+        if (catalogue_ops[o].into != NULL) {
+            fail_each_unmap(&catalogue_ops[o], false);
+        }
+    }
+}
+
+/* While the mapping of a copy's target, the first to go, ends, its owner is still leased and the ledger already knows. */
+typedef struct witness {
+    const scene *scene;
+    const catalogue_op *op;
+    uint64_t before;
+    int seen;
+} witness;
+
+static void look_at_the_ledger(void *context)
+{
+    witness *self = context;
+    if (self->seen++ == 0) {
+        tnr_tensor *owner = self->scene->output.tensor;
+        assert_true(copies_of(self->scene->domain, self->op).count == self->before + 1);
+        assert_int_equal(tnr_tensor_release(&owner), TNR_ERR_BUSY);
+    }
+}
+
+static void test_copies_are_entered_before_their_leases_end(void **state)
+{
+    (void)state;
+    for (int o = 0; o < catalogue_op_count; ++o) {
+        const catalogue_op *op = &catalogue_ops[o];
+        if (op->copies == TNR_COPY_REASON_END || op->into == NULL) {
+            continue;
+        }
+        const catalogue_call call = catalogue_plain_call(op, TNR_F64);
+        scene s;
+        open_scene(&s, &call, TNR_ACCESS_MAPPED, false, 12U);
+        witness self = {&s, op, copies_of(s.domain, op).count, 0};
+        s.probe.context = &self;
+        s.probe.on_unmap = look_at_the_ledger;
+        catalogue_ok(op->into(s.engine, &call, s.views, &s.output.view), op->name);
+        s.probe.on_unmap = NULL;
+        assert_true(self.seen >= 1);
+        close_scene(&s, &call);
+    }
 }
 
 int main(void)
@@ -252,6 +362,8 @@ int main(void)
         cmocka_unit_test(test_failing_mappings_of_into_forms),
         cmocka_unit_test(test_failing_mappings_of_allocating_forms),
         cmocka_unit_test(test_failing_scratch_of_a_packed_product),
+        cmocka_unit_test(test_unmaps_that_fail),
+        cmocka_unit_test(test_copies_are_entered_before_their_leases_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

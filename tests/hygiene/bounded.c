@@ -35,7 +35,7 @@ int main(void)
 
     tnr_feature_set features;
     tnr_features(&features);
-    NEED(tnr_features_check(TNR_MAX_RANK));
+    NEED(tnr_check_build());
     if (!features.bounded || features.threads) {
         fprintf(stderr, "bounded: tnr_features() does not say bounded and without threads\n");
         return 1;

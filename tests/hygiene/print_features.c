@@ -2,7 +2,7 @@
 /* Prints tnr_features() in the words of the configure summary; the test features_summary compares the two. */
 #include <stdio.h>
 
-#include "tenure/features.h"
+#include "tenure/tenure.h"
 
 static const char *word(bool value) { return value ? "on" : "off"; }
 
@@ -20,5 +20,5 @@ int main(void)
     printf("  mpi       %s\n", features.mpi);
     printf("  cuda      %s\n", features.cuda);
     printf("  sanitize  %s\n", features.sanitize);
-    return tnr_features_check(TNR_MAX_RANK) == TNR_OK ? 0 : 1;
+    return tnr_check_build() == TNR_OK ? 0 : 1;
 }

@@ -31,7 +31,7 @@ int main(void)
     tnr_view b_view;
     const void *data = NULL;
 
-    NEED(tnr_features_check(TNR_MAX_RANK));
+    NEED(tnr_check_build());
     NEED(tnr_heap_create(&heap));
     NEED(tnr_engine_create(heap, NULL, &engine));
     NEED(tnr_tensor_adopt(heap, TNR_F64, 2, shape, left, sizeof left, NULL, NULL, &a));

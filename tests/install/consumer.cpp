@@ -52,7 +52,7 @@ int main()
     try {
         tnr_domain *heap = nullptr;
         tnr_engine *engine = nullptr;
-        need(tnr_features_check(TNR_MAX_RANK));
+        need(tnr_check_build());
         need(tnr_heap_create(&heap));
         need(tnr_engine_create(heap, nullptr, &engine));
         const bool real = product_is<double>(heap, engine, TNR_F64, {1, 3, 2, 4}, {5, 7, 6, 8}, {19, 43, 22, 50});

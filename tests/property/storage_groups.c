@@ -19,7 +19,7 @@ static sm_group *any_group(void)
 
 static tnr_slot slot_of(const sm_group *group, unsigned index)
 {
-    const tnr_slot slot = {group->serial, index};
+    const tnr_slot slot = {group->serial, index, 0};
     return slot;
 }
 
@@ -133,7 +133,7 @@ void sm_op_group_append(void)
         return;
     }
     tnr_tensor *it = tensor->it;
-    tnr_slot slot = {0, 0};
+    tnr_slot slot = {0, 0, 0};
     const tnr_status wanted = sm_leased(tensor) ? TNR_ERR_BUSY : TNR_OK;
     const tnr_status status = tnr_group_append(group->it, &it, &slot);
     if (sm_was_full(group->home, status, 65536)) {
@@ -198,7 +198,7 @@ void sm_op_group_span(void)
     } else if (!sm_layout_make(&made->layout, dtype, rank, shape, strides, offset, begin, elements)) {
         wanted = TNR_ERR_BOUNDS;
     }
-    tnr_slot slot = {0, 0};
+    tnr_slot slot = {0, 0, 0};
     const tnr_status status = tnr_group_describe_span(group->it, slot_of(group, index), dtype, begin, bytes, rank,
                                                       shape, compact ? NULL : strides, offset, &slot);
     if (wanted == TNR_OK && sm_was_full(group->home, status, 65536)) {

@@ -74,15 +74,15 @@ void sm_expect(tnr_status got, tnr_status wanted, const char *call)
 #define MAPPED_BYTES 12288
 
 /*
- * What lies in a block is scrambled; mapping makes a clear copy, and unmapping after a write scrambles it back. Readers and
- * parts of a split share one copy.
+ * What lies in a block is scrambled; mapping makes a clear copy, and unmapping after a write scrambles all of it back. When
+ * mappings are coherent they share one copy; else each has its own, and a writer beside anybody would lose elements.
  */
 typedef struct mapped_slot {
     unsigned char *scrambled;
     unsigned char *clear;
     uint64_t bytes;
-    uint64_t alignment; /* of the clear copy */
     unsigned maps;
+    unsigned written; /* of them, by writers */
 } mapped_slot;
 
 typedef struct mapped_state {
@@ -101,6 +101,7 @@ static tnr_status mapped_open(void *state, const void *config)
 
 static tnr_status mapped_allocate(void *state, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
+    (void)alignment; /* binds addresses only, and a mapping is as aligned as malloc's memory */
     mapped_state *own = state;
     uint64_t slot = 0;
     while (slot < MAPPED_SLOTS && own->slots[slot].scrambled != NULL) {
@@ -112,7 +113,6 @@ static tnr_status mapped_allocate(void *state, uint64_t bytes, uint64_t alignmen
     own->slots[slot].scrambled = malloc((size_t)bytes);
     sm_random_bytes(own->slots[slot].scrambled, (size_t)bytes);
     own->slots[slot].bytes = bytes;
-    own->slots[slot].alignment = alignment;
     own->free_bytes -= bytes;
     block->address = own->slots[slot].scrambled;
     block->bytes = bytes;
@@ -140,12 +140,13 @@ static void scramble(unsigned char *to, const unsigned char *from, uint64_t byte
 
 static tnr_status mapped_map(void *state, const tnr_block *block, tnr_map_mode mode, void **host)
 {
-    (void)mode;
     mapped_slot *slot = &((mapped_state *)state)->slots[block->tag];
     sm_check(slot->scrambled == block->address, "a domain is asked to map a block that is out");
-    if (slot->maps++ == 0) {
-        slot->clear = aligned_alloc((size_t)slot->alignment,
-                                    (size_t)((slot->bytes + slot->alignment - 1) / slot->alignment * slot->alignment));
+    sm_check(slot->written == 0 || sm.coherent, "a writer's mapping is alone where mappings hide each other's writes");
+    sm_check(mode == TNR_MAP_READ || slot->maps == 0 || sm.coherent, "nobody maps where somebody writes");
+    slot->written += mode == TNR_MAP_WRITE ? 1U : 0U;
+    if (slot->maps++ == 0 || !sm.coherent) {
+        slot->clear = aligned_alloc(16, (size_t)((slot->bytes + 15) / 16 * 16));
         scramble(slot->clear, slot->scrambled, slot->bytes);
     }
     *host = slot->clear;
@@ -155,12 +156,13 @@ static tnr_status mapped_map(void *state, const tnr_block *block, tnr_map_mode m
 static tnr_status mapped_unmap(void *state, const tnr_block *block, tnr_map_mode mode, void *host)
 {
     mapped_slot *slot = &((mapped_state *)state)->slots[block->tag];
-    sm_check(slot->maps != 0 && slot->clear == host, "a domain is asked to unmap what it mapped");
+    sm_check(slot->maps != 0 && (slot->clear == host || !sm.coherent), "a domain is asked to unmap what it mapped");
     if (mode == TNR_MAP_WRITE) {
-        scramble(slot->scrambled, slot->clear, slot->bytes);
+        scramble(slot->scrambled, host, slot->bytes);
+        slot->written--;
     }
-    if (--slot->maps == 0) {
-        free(slot->clear);
+    if (--slot->maps == 0 || !sm.coherent) {
+        free(host);
         slot->clear = NULL;
     }
     return TNR_OK;
@@ -226,6 +228,7 @@ void sm_start(uint64_t seed)
     sm.seed = seed;
     sm.random = seed;
     sm.operation = "start";
+    sm.coherent = sm_chance(50);
     tnr_domain *it = NULL;
     sm_expect(tnr_heap_create(&it), TNR_OK, "heap_create");
     sm_domain *heap = enter_domain(SM_HEAP, it, NULL);
@@ -246,6 +249,7 @@ void sm_start(uint64_t seed)
     config.ops = &mapped_ops;
     config.config = &room;
     config.access = TNR_ACCESS_MAPPED;
+    config.coherent_maps = sm.coherent;
     config.placement.kind = TNR_MEMORY_MANAGED;
     sm_expect(tnr_domain_create(heap->it, &config, &it), TNR_OK, "domain_create");
     enter_domain(SM_MAPPED, it, heap);
@@ -334,7 +338,7 @@ static void high_water(sm_domain *pool)
     pool->high_water = held > pool->high_water ? held : pool->high_water;
 }
 
-static void take(sm_domain *pool, uint64_t bytes, bool straight, bool follow)
+void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight)
 {
     const uint64_t size = sm_class(bytes);
     pool->in_flight++;
@@ -346,15 +350,11 @@ static void take(sm_domain *pool, uint64_t bytes, bool straight, bool follow)
             return;
         }
     }
-    if (follow) {
-        follow_evictions(pool);
-    }
+    follow_evictions(pool);
     pool->in_flight_bytes += size;
     pool->misses++;
     high_water(pool);
 }
-
-void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight) { take(pool, bytes, straight, true); }
 
 static void retain(sm_domain *pool, uint64_t size)
 {
@@ -380,25 +380,6 @@ void sm_pool_give(sm_domain *pool, uint64_t class_bytes, bool straight)
     sm_pool_lose(pool, class_bytes);
     if (!straight) {
         retain(pool, class_bytes);
-    }
-}
-
-void sm_pool_bounce(sm_domain *pool, uint64_t bytes)
-{
-    static sm_domain before;
-    before = *pool;
-    take(pool, bytes, false, false);
-    sm_pool_give(pool, sm_class(bytes), false);
-    tnr_pool_statistics now;
-    sm_expect(tnr_pool_statistics_get(pool->it, &now), TNR_OK, "pool_statistics_get");
-    if ((now.evictions != pool->evictions || now.high_water_bytes != pool->high_water) && pool->role != SM_POOL_HEAP) {
-        /* The parent was full in between. */
-        *pool = before;
-        while (pool->retained_count != 0) {
-            evict(pool);
-        }
-        take(pool, bytes, false, false);
-        sm_pool_give(pool, sm_class(bytes), false);
     }
 }
 

@@ -160,6 +160,7 @@ struct sm_group {
 typedef struct sm_model {
     uint64_t random;
     uint64_t seed;
+    bool coherent; /* all mappings of a block of the program's own domain show the same bytes; drawn */
     uint64_t step;
     const char *operation;
     uint64_t epochs;
@@ -209,8 +210,6 @@ bool sm_was_full(sm_domain *domain, tnr_status status, uint64_t bytes);
 uint64_t sm_class(uint64_t bytes);
 void sm_pool_take(sm_domain *pool, uint64_t bytes, bool straight);
 void sm_pool_give(sm_domain *pool, uint64_t class_bytes, bool straight);
-/* Taken and given back within one call. */
-void sm_pool_bounce(sm_domain *pool, uint64_t bytes);
 /* A buffer of the parent enters a pool as a retained one. */
 void sm_pool_accept(sm_domain *pool, uint64_t block_bytes);
 void sm_pool_lose(sm_domain *pool, uint64_t class_bytes);
@@ -237,12 +236,24 @@ sm_view *sm_view_whole(sm_tensor *tensor, bool writable);
 /* The library's descriptor against the model's list. */
 void sm_check_descriptor(const sm_view *view);
 void sm_compact(int rank, const int64_t *shape, int64_t *strides);
+int64_t sm_count_of(int rank, const int64_t *shape);
+/* Step a column-major index. */
+void sm_step(int rank, const int64_t *shape, int64_t *index);
+/* The elements of `in` at base + sum of index * steps, counted in positions of `in`. False when they are too many. */
+bool sm_gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *shape, int64_t base, const int64_t *steps);
+/* First, count and stride of the range of one axis. */
+void sm_slice(int64_t extent, tnr_slice slice, int64_t *first, int64_t *count, int64_t *stride);
+/* Enter a copy of a view into the table and check its descriptor. */
+void sm_keep_view(const sm_view *made);
 
 void sm_op_make_view(void);
 void sm_op_region(void);
-void sm_op_transform(void);
 void sm_op_questions(void);
 void sm_op_split(void);
+
+/* ---- storage_transforms.c --------------------------------------------------------------------------------------------------- */
+
+void sm_op_transform(void);
 
 /* ---- storage_values.c ----------------------------------------------------------------------------------------------------- */
 
@@ -271,7 +282,6 @@ void sm_end_epoch(sm_tensor *tensor);
 /* The bytes went the ordinary way. */
 void sm_gone(sm_tensor *tensor);
 void sm_check_tensor(sm_tensor *tensor);
-void sm_release(sm_tensor *tensor);
 
 void sm_op_zeros(void);
 void sm_op_from_array(void);
@@ -279,6 +289,11 @@ void sm_op_duplicate(void);
 void sm_op_adopt(void);
 void sm_op_draft(void);
 void sm_op_draft_end(void);
+
+/* ---- storage_ends.c -------------------------------------------------------------------------------------------------------- */
+
+void sm_release(sm_tensor *tensor);
+
 void sm_op_release(void);
 void sm_op_export(void);
 void sm_op_exported(void);

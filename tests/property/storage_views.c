@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Views against plain lists of byte offsets: leases, transforms, questions, splits. See storage_model.h. */
+/* Views against plain lists of byte offsets: leases, questions, splits. See storage_model.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ tnr_status sm_lease(const sm_view *view, bool write, bool take, uint64_t *split,
         return TNR_ERR_BUSY;
     }
     const uint64_t part = UINT64_C(1) << view->part;
-    bool whole = view->split == 0;
+    /* One mapping may hide what another writes: then a part is leased as the whole. */
+    bool whole = view->split == 0 || (!sm.coherent && !sm_reaches_directly(owner->domain));
     if (!whole && (owner->split == 0 || owner->split == view->split)) {
         /* A part counts for itself: many readers or one writer; a writer minds readers of the whole too. */
         if ((owner->parts & part) != 0 || (write && (owner->part_readers[view->part] != 0 || owner->readers != 0))) {
@@ -85,7 +86,7 @@ void sm_compact(int rank, const int64_t *shape, int64_t *strides)
     }
 }
 
-static int64_t count_of(int rank, const int64_t *shape)
+int64_t sm_count_of(int rank, const int64_t *shape)
 {
     int64_t count = 1;
     for (int i = 0; i < rank; i++) {
@@ -95,7 +96,7 @@ static int64_t count_of(int rank, const int64_t *shape)
 }
 
 /* Step a column-major index. */
-static void step(int rank, const int64_t *shape, int64_t *index)
+void sm_step(int rank, const int64_t *shape, int64_t *index)
 {
     for (int i = 0; i < rank && ++index[i] == shape[i]; i++) {
         index[i] = 0;
@@ -108,7 +109,7 @@ bool sm_layout_make(sm_layout *layout, tnr_dtype dtype, int rank, const int64_t 
     const int64_t size = (int64_t)tnr_dtype_size(dtype);
     layout->dtype = dtype;
     layout->rank = rank;
-    layout->count = count_of(rank, shape);
+    layout->count = sm_count_of(rank, shape);
     memcpy(layout->shape, shape, (size_t)rank * sizeof(shape[0]));
     if (layout->count == 0) {
         return offset >= 0 && offset <= elements;
@@ -124,18 +125,17 @@ bool sm_layout_make(sm_layout *layout, tnr_dtype dtype, int rank, const int64_t 
             return false;
         }
         layout->at[k] = (uint32_t)((int64_t)window + at * size);
-        step(rank, shape, index);
+        sm_step(rank, shape, index);
     }
     return true;
 }
 
 /* The elements of `in` at base + sum of index * steps, counted in positions of `in`. */
-static bool gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *shape, int64_t base,
-                   const int64_t *steps)
+bool sm_gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *shape, int64_t base, const int64_t *steps)
 {
     out->dtype = in->dtype;
     out->rank = rank;
-    out->count = count_of(rank, shape);
+    out->count = sm_count_of(rank, shape);
     if (out->count > SM_MAX_VIEW) {
         return false;
     }
@@ -147,9 +147,31 @@ static bool gather(sm_layout *out, const sm_layout *in, int rank, const int64_t 
             position += index[i] * steps[i];
         }
         out->at[k] = in->at[position];
-        step(rank, shape, index);
+        sm_step(rank, shape, index);
     }
     return true;
+}
+
+/* The rule of tnr_slice, one element at a time. */
+void sm_slice(int64_t extent, tnr_slice slice, int64_t *first, int64_t *count, int64_t *stride)
+{
+    int64_t low = slice.start < 0 ? slice.start + extent : slice.start;
+    int64_t high = slice.end < 0 ? slice.end + extent : slice.end;
+    *count = 0;
+    *first = 0;
+    *stride = slice.step;
+    const int64_t apart = slice.step < 0 ? -slice.step : slice.step;
+    int64_t seen = 0;
+    for (int64_t k = 0; k < extent; k++) {
+        const int64_t at = slice.step > 0 ? k : extent - 1 - k;
+        if (at < low || at >= high) {
+            continue;
+        }
+        if (seen++ % apart == 0) {
+            *first = *count == 0 ? at : *first;
+            (*count)++;
+        }
+    }
 }
 
 /* Do no two elements share a byte? Elements of one view start a multiple of their size apart. */
@@ -223,7 +245,7 @@ sm_view *sm_any_view(bool writable)
     return NULL;
 }
 
-static void keep_view(const sm_view *made)
+void sm_keep_view(const sm_view *made)
 {
     sm_view *kept = sm_new_view();
     *kept = *made;
@@ -326,353 +348,7 @@ void sm_op_region(void)
         sm_expect(tnr_tensor_region(tensor->it, rank, shape, strides, offset, &made.it.view), wanted, "tensor_region");
     }
     if (wanted == TNR_OK) {
-        keep_view(&made);
-    }
-}
-
-/*
- * Each try_ draws arguments, puts the list of the result in made->layout and the answer in *wanted, and calls the readable or
- * the writable form.
- */
-#define TRANSFORM(name, ...)                                                 \
-    (made->writable ? tnr_view_mut_##name(&from->it, __VA_ARGS__, &made->it) \
-                    : tnr_view_##name(&from->it.view, __VA_ARGS__, &made->it.view))
-
-static tnr_status try_permute(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    int axes[SM_MAX_RANK + 1] = {0};
-    int64_t shape[SM_MAX_RANK];
-    int64_t steps[SM_MAX_RANK];
-    int64_t positions[SM_MAX_RANK];
-    for (int i = 0; i < in->rank; i++) {
-        axes[i] = i;
-    }
-    for (int i = in->rank - 1; i > 0; i--) {
-        const int other = (int)sm_below((uint64_t)i + 1);
-        const int axis = axes[i];
-        axes[i] = axes[other];
-        axes[other] = axis;
-    }
-    const bool reverse = sm_chance(20);
-    sm_compact(in->rank, in->shape, positions);
-    for (int i = 0; i < in->rank; i++) {
-        const int axis = reverse ? in->rank - 1 - i : axes[i];
-        shape[i] = in->shape[axis];
-        steps[i] = positions[axis];
-    }
-    (void)gather(&made->layout, in, in->rank, shape, 0, steps);
-    if (!reverse && in->rank > 1 && sm_chance(5)) {
-        axes[0] = axes[1];
-        *wanted = TNR_ERR_ARGUMENT;
-    } else if (!reverse && in->rank > 0 && sm_chance(5)) {
-        axes[in->rank - 1] = sm_chance(50) ? in->rank : -1;
-        *wanted = TNR_ERR_BOUNDS;
-    }
-    return TRANSFORM(permute, reverse ? NULL : axes);
-}
-
-/* The rule of tnr_slice, one element at a time. */
-static void slice_model(int64_t extent, tnr_slice slice, int64_t *first, int64_t *count, int64_t *stride)
-{
-    int64_t low = slice.start < 0 ? slice.start + extent : slice.start;
-    int64_t high = slice.end < 0 ? slice.end + extent : slice.end;
-    *count = 0;
-    *first = 0;
-    *stride = slice.step;
-    const int64_t apart = slice.step < 0 ? -slice.step : slice.step;
-    int64_t seen = 0;
-    for (int64_t k = 0; k < extent; k++) {
-        const int64_t at = slice.step > 0 ? k : extent - 1 - k;
-        if (at < low || at >= high) {
-            continue;
-        }
-        if (seen++ % apart == 0) {
-            *first = *count == 0 ? at : *first;
-            (*count)++;
-        }
-    }
-}
-
-static tnr_slice draw_slice(int64_t extent)
-{
-    const tnr_slice whole = TNR_SLICE_ALL;
-    if (sm_chance(25)) {
-        return whole;
-    }
-    tnr_slice slice;
-    slice.start = sm_between(-extent - 1, extent + 1);
-    slice.end = sm_chance(30) ? TNR_END : sm_between(-extent - 1, extent + 1);
-    slice.step = sm_chance(60) ? 1 : sm_between(1, 3) * (sm_chance(50) ? 1 : -1);
-    return slice;
-}
-
-static tnr_status try_slice(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    const bool all = sm_chance(50) || in->rank == 0;
-    const int only = (int)sm_below((uint64_t)in->rank);
-    tnr_slice slices[SM_MAX_RANK + 1];
-    int64_t shape[SM_MAX_RANK];
-    int64_t steps[SM_MAX_RANK];
-    int64_t positions[SM_MAX_RANK];
-    int64_t base = 0;
-    sm_compact(in->rank, in->shape, positions);
-    for (int i = 0; i < in->rank; i++) {
-        const tnr_slice whole = TNR_SLICE_ALL;
-        slices[i] = all || i == only ? draw_slice(in->shape[i]) : whole;
-        int64_t first;
-        int64_t stride;
-        slice_model(in->shape[i], slices[i], &first, &shape[i], &stride);
-        base += first * positions[i];
-        steps[i] = stride * positions[i];
-    }
-    (void)gather(&made->layout, in, in->rank, shape, base, steps);
-    if (in->rank > 0 && sm_chance(4)) {
-        slices[only].step = 0;
-        *wanted = TNR_ERR_ARGUMENT;
-    }
-    if (all) {
-        return TRANSFORM(slice, slices);
-    }
-    if (*wanted == TNR_OK && sm_chance(4)) {
-        *wanted = TNR_ERR_BOUNDS;
-        return TRANSFORM(slice_axis, in->rank, slices[only]);
-    }
-    return TRANSFORM(slice_axis, only, slices[only]);
-}
-
-/* Drop axes from shape and steps. */
-static void drop(int64_t *shape, int64_t *steps, int rank, int axis)
-{
-    for (int i = axis + 1; i < rank; i++) {
-        shape[i - 1] = shape[i];
-        steps[i - 1] = steps[i];
-    }
-}
-
-static tnr_status try_select(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    int64_t shape[SM_MAX_RANK];
-    int64_t steps[SM_MAX_RANK];
-    memcpy(shape, in->shape, sizeof(shape));
-    sm_compact(in->rank, in->shape, steps);
-    const int axis = (int)sm_between(0, sm_chance(4) ? in->rank : in->rank - 1);
-    if (axis >= in->rank) {
-        *wanted = TNR_ERR_BOUNDS;
-        return TRANSFORM(select, axis, 0);
-    }
-    const int64_t index = sm_chance(5) ? in->shape[axis] : sm_between(-in->shape[axis], in->shape[axis]);
-    const int64_t at = index < 0 ? index + in->shape[axis] : index;
-    if (at < 0 || at >= in->shape[axis]) {
-        *wanted = TNR_ERR_BOUNDS;
-    } else {
-        const int64_t base = at * steps[axis];
-        drop(shape, steps, in->rank, axis);
-        (void)gather(&made->layout, in, in->rank - 1, shape, base, steps);
-    }
-    return TRANSFORM(select, axis, index);
-}
-
-static tnr_status try_diagonal(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    const int a = (int)sm_below((uint64_t)in->rank);
-    const int b = (int)sm_between(0, in->rank);
-    int64_t shape[SM_MAX_RANK];
-    int64_t steps[SM_MAX_RANK];
-    memcpy(shape, in->shape, sizeof(shape));
-    sm_compact(in->rank, in->shape, steps);
-    if (a == b) {
-        *wanted = TNR_ERR_ARGUMENT;
-    } else if (b == in->rank) {
-        *wanted = TNR_ERR_BOUNDS;
-    } else {
-        const int64_t extent = shape[a] < shape[b] ? shape[a] : shape[b];
-        const int64_t joint = steps[a] + steps[b];
-        drop(shape, steps, in->rank, a > b ? a : b);
-        drop(shape, steps, in->rank - 1, a > b ? b : a);
-        shape[in->rank - 2] = extent;
-        steps[in->rank - 2] = joint;
-        (void)gather(&made->layout, in, in->rank - 1, shape, 0, steps);
-    }
-    return TRANSFORM(diagonal, a, b);
-}
-
-/* Is the list affine in this shape? Then strides exist for it. */
-static bool is_affine(const sm_layout *in, int rank, const int64_t *shape)
-{
-    int64_t positions[SM_MAX_RANK];
-    int64_t index[SM_MAX_RANK] = {0};
-    sm_compact(rank, shape, positions);
-    for (int64_t k = 0; k < in->count; k++) {
-        int64_t at = in->at[0];
-        for (int i = 0; i < rank; i++) {
-            at += index[i] == 0 ? 0 : index[i] * ((int64_t)in->at[positions[i]] - (int64_t)in->at[0]);
-        }
-        if (at != (int64_t)in->at[k]) {
-            return false;
-        }
-        step(rank, shape, index);
-    }
-    return true;
-}
-
-static tnr_status try_reshape(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    int64_t shape[SM_MAX_RANK];
-    int rank = 0;
-    int64_t left = in->count;
-    while (rank < 4 && (left != 1 || sm_chance(20))) {
-        int64_t extent = rank == 3 ? left : sm_between(1, left < 6 ? left : 6);
-        while (left != 0 && left % extent != 0) {
-            extent--;
-        }
-        shape[rank++] = left == 0 ? (sm_chance(50) ? 0 : 3) : extent;
-        left = left == 0 ? 0 : left / extent;
-    }
-    if (sm_chance(5)) {
-        shape[rank++] = 2;
-    }
-    if (count_of(rank, shape) != in->count) {
-        *wanted = TNR_ERR_SHAPE;
-    } else if (!is_affine(in, rank, shape)) {
-        *wanted = TNR_ERR_LAYOUT;
-    } else {
-        made->layout = *in;
-        made->layout.rank = rank;
-        memcpy(made->layout.shape, shape, (size_t)rank * sizeof(shape[0]));
-    }
-    return TRANSFORM(reshape, rank, shape);
-}
-
-static tnr_status try_broadcast(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    int64_t shape[SM_MAX_RANK];
-    int64_t steps[SM_MAX_RANK] = {0};
-    int64_t positions[SM_MAX_RANK];
-    int axes[SM_MAX_RANK + 1] = {0};
-    const int rank = (int)sm_between(in->rank, in->rank < 5 ? 5 : in->rank);
-    sm_compact(in->rank, in->shape, positions);
-    for (int i = 0; i < rank; i++) {
-        shape[i] = sm_chance(5) ? 0 : sm_chance(50) ? 1 : sm_between(2, 3);
-    }
-    /* Source axes in order, with gaps. */
-    for (int i = 0, to = 0; i < in->rank; i++, to++) {
-        to += (int)sm_below((uint64_t)(rank - to - (in->rank - 1 - i)));
-        axes[i] = to;
-        if (in->shape[i] != 1 || sm_chance(50)) {
-            shape[to] = in->shape[i];
-        }
-        steps[to] = in->shape[i] == 1 ? 0 : positions[i];
-    }
-    if (!gather(&made->layout, in, rank, shape, 0, steps)) {
-        return try_permute(from, made, wanted); /* too large for the model */
-    }
-    if (in->rank > 0 && in->shape[0] > 1 && sm_chance(5)) {
-        shape[axes[0]]++;
-        *wanted = TNR_ERR_SHAPE;
-    } else if (in->rank > 1 && sm_chance(5)) {
-        axes[in->rank - 1] = axes[0];
-        *wanted = TNR_ERR_ARGUMENT;
-    } else if (made->writable && !sm_layout_distinct(&made->layout)) {
-        *wanted = TNR_ERR_OVERLAP;
-    }
-    return TRANSFORM(broadcast, rank, shape, axes);
-}
-
-static tnr_status try_reinterpret(const sm_view *from, sm_view *made, tnr_status *wanted)
-{
-    const sm_layout *in = &from->layout;
-    sm_layout *out = &made->layout;
-    const tnr_dtype real = tnr_dtype_real(in->dtype);
-    const uint32_t part = (uint32_t)tnr_dtype_size(real);
-    out->count = 0;
-    if (sm_chance(50)) {
-        if (real == in->dtype) {
-            *wanted = TNR_ERR_DTYPE;
-        } else if (in->rank < SM_MAX_RANK && in->count * 2 <= SM_MAX_VIEW) {
-            out->dtype = real;
-            out->rank = in->rank + 1;
-            out->shape[0] = 2;
-            memcpy(out->shape + 1, in->shape, (size_t)in->rank * sizeof(in->shape[0]));
-            out->count = in->count * 2;
-            for (int64_t k = 0; k < out->count; k++) {
-                out->at[k] = in->at[k / 2] + (uint32_t)(k % 2) * part;
-            }
-        } else {
-            return try_permute(from, made, wanted); /* too large for the model */
-        }
-        return made->writable ? tnr_view_mut_as_real(&from->it, &made->it)
-                              : tnr_view_as_real(&from->it.view, &made->it.view);
-    }
-    if (in->dtype != TNR_F32 && in->dtype != TNR_F64) {
-        *wanted = TNR_ERR_DTYPE;
-    } else if (in->rank == 0 || in->shape[0] != 2) {
-        *wanted = TNR_ERR_SHAPE;
-    } else {
-        out->dtype = in->dtype == TNR_F32 ? TNR_C32 : TNR_C64;
-        out->rank = in->rank - 1;
-        memcpy(out->shape, in->shape + 1, (size_t)out->rank * sizeof(in->shape[0]));
-        out->count = in->count / 2;
-        for (int64_t k = 0; k < out->count; k++) {
-            out->at[k] = in->at[2 * k];
-            if (in->at[2 * k + 1] != in->at[2 * k] + part || (in->at[2 * k] - from->window) % (2 * part) != 0) {
-                *wanted = TNR_ERR_LAYOUT;
-            }
-        }
-    }
-    return made->writable ? tnr_view_mut_as_complex(&from->it, &made->it)
-                          : tnr_view_as_complex(&from->it.view, &made->it.view);
-}
-
-void sm_op_transform(void)
-{
-    static sm_view made;
-    const sm_view *from = sm_any_view(false);
-    if (from == NULL) {
-        return;
-    }
-    made = *from;
-    made.writable = from->writable && sm_chance(80);
-    const tnr_view_mut before = made.it;
-    const int rank = from->layout.rank;
-    tnr_status wanted = TNR_OK;
-    tnr_status got = TNR_OK;
-    switch (sm_below(8)) {
-    case 0:
-        got = try_permute(from, &made, &wanted);
-        break;
-    case 1:
-        got = rank > 0 ? try_select(from, &made, &wanted) : try_broadcast(from, &made, &wanted);
-        break;
-    case 2:
-        got = rank > 0 ? try_diagonal(from, &made, &wanted) : try_broadcast(from, &made, &wanted);
-        break;
-    case 3:
-        got = try_reshape(from, &made, &wanted);
-        break;
-    case 4:
-        got = try_broadcast(from, &made, &wanted);
-        break;
-    case 5:
-        got = try_reinterpret(from, &made, &wanted);
-        break;
-    default:
-        got = try_slice(from, &made, &wanted);
-        break;
-    }
-    sm_expect(got, wanted, "a transform");
-    if (wanted != TNR_OK) {
-        sm_check(memcmp(&before, &made.it, sizeof(before)) == 0, "a refused transform leaves its result alone");
-        return;
-    }
-    keep_view(&made);
-    if (sm_chance(30)) {
-        sm_check_values(&made);
+        sm_keep_view(&made);
     }
 }
 
@@ -757,10 +433,10 @@ static size_t draw_parts(sm_view *parts)
         int64_t stride;
         memcpy(shape, from->layout.shape, sizeof(shape));
         sm_compact(from->layout.rank, from->layout.shape, steps);
-        slice_model(extent, slice, &first, &shape[axis], &stride);
+        sm_slice(extent, slice, &first, &shape[axis], &stride);
         const int64_t base = first * steps[axis];
         steps[axis] *= stride;
-        (void)gather(&made->layout, &from->layout, from->layout.rank, shape, base, steps);
+        (void)sm_gather(&made->layout, &from->layout, from->layout.rank, shape, base, steps);
         sm_expect(tnr_view_mut_slice_axis(&from->it, axis, slice, &made->it), TNR_OK, "view_mut_slice_axis");
     }
     return count;
@@ -811,6 +487,6 @@ void sm_op_split(void)
         parts[k].split = parts[k].split != 0 ? parts[k].split : ++sm.splits;
     }
     for (size_t k = 0; k < count; k++) {
-        keep_view(&parts[k]);
+        sm_keep_view(&parts[k]);
     }
 }

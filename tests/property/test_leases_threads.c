@@ -7,94 +7,12 @@
  * ThreadSanitizer. TENURE_TEST_SEED sets the seed.
  */
 #include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include <cmocka.h>
-
-#include "tenure/group.h"
+#include "worker_threads.h"
 
 #define ROOTS 4
 #define PARTS 4
 #define PART_ELEMENTS 6
-#define MOST_THREADS 4
-#define OPERATIONS 120000 /* of all threads of one run together */
-
-/* ---- Ground --------------------------------------------------------------------------------------------------------------- */
-
-static uint64_t seed;
-static _Atomic int faults;
-static _Atomic uint64_t answers[TNR_ERR_IO + 1];
-
-static void fault(const char *what, int thread)
-{
-    if (atomic_fetch_add(&faults, 1) < 10) {
-        fprintf(stderr, "seed %llu, thread %d: %s; last error: %s\n", (unsigned long long)seed, thread, what,
-                tnr_last_error());
-    }
-}
-
-#define REQUIRE(condition, what)      \
-    do {                              \
-        if (!(condition)) {           \
-            fault((what), me->index); \
-        }                             \
-    } while (0)
-
-#define OK(call) assert_int_equal((call), TNR_OK)
-
-typedef struct worker {
-    pthread_t thread;
-    int index;
-    int threads;
-    uint64_t random;
-    int operations;
-    void *shared;
-} worker;
-
-static uint64_t below(worker *me, uint64_t bound)
-{
-    uint64_t z = me->random += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return ((z ^ (z >> 31)) >> 11) % bound;
-}
-
-static tnr_status count(tnr_status status)
-{
-    atomic_fetch_add_explicit(&answers[status], 1, memory_order_relaxed);
-    return status;
-}
-
-static void run_threads(int threads, void *(*work)(void *), void *shared)
-{
-    worker workers[MOST_THREADS];
-    atomic_store(&faults, 0);
-    for (int i = 0; i <= TNR_ERR_IO; i++) {
-        atomic_store(&answers[i], 0);
-    }
-    for (int i = 0; i < threads; i++) {
-        workers[i].index = i;
-        workers[i].threads = threads;
-        workers[i].random = seed * 1000 + (uint64_t)(threads * 10 + i);
-        workers[i].operations = OPERATIONS / threads;
-        workers[i].shared = shared;
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < threads; i++) {
-        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-    }
-    printf("%d threads: %llu ok, %llu busy, %llu stale\n", threads, (unsigned long long)answers[TNR_OK],
-           (unsigned long long)answers[TNR_ERR_BUSY], (unsigned long long)answers[TNR_ERR_STALE]);
-    assert_int_equal(atomic_load(&faults), 0);
-}
 
 /* ---- Shared owners: readers, writers, parts ---------------------------------------------------------------------------------- */
 
@@ -502,125 +420,14 @@ static void test_stale_views_four(void **state)
     stale_views_are_refused(4);
 }
 
-/* ---- Two consumers of one tensor ---------------------------------------------------------------------------------------------- */
-
-#define ROUNDS 10000
-
-typedef struct contest {
-    tnr_domain *domain;
-    tnr_tensor *tensor;
-    tnr_group *groups[2];
-    _Atomic int arrived;
-    _Atomic int won;
-} contest;
-
-static void meet(contest *all)
-{
-    const int place = atomic_fetch_add(&all->arrived, 1);
-    for (int spins = 0; atomic_load(&all->arrived) < (place / 2 + 1) * 2; spins++) {
-        if (spins > 200) {
-            (void)sched_yield();
-        }
-    }
-}
-
-static void *contest_work(void *argument)
-{
-    worker *me = argument;
-    contest *all = me->shared;
-    const int64_t shape[] = {4};
-    for (int round = 0; round < ROUNDS; round++) {
-        if (me->index == 0) {
-            atomic_store(&all->won, 0);
-            REQUIRE(tnr_tensor_zeros(all->domain, TNR_F64, 1, shape, &all->tensor) == TNR_OK, "zeros");
-        }
-        meet(all);
-        tnr_tensor *copy = all->tensor;
-        tnr_exported exported;
-        tnr_group *group = NULL;
-        const uint64_t how = below(me, tnr_domain_name(all->domain)[0] == 'p' ? 4 : 3); /* a pool reclaims too */
-        meet(all);
-        tnr_status status;
-        if (how == 0) {
-            status = count(tnr_tensor_export(&copy, &exported));
-        } else if (how == 1) {
-            status = count(tnr_group_append(all->groups[me->index], &copy, NULL));
-        } else if (how == 3) {
-            status = count(tnr_tensor_reclaim(all->domain, &copy));
-        } else {
-            status = count(tnr_tensor_release(&copy));
-        }
-        REQUIRE(status == TNR_OK || status == TNR_ERR_BUSY || status == TNR_ERR_STALE, "a contest");
-        atomic_fetch_add(&all->won, status == TNR_OK ? 1 : 0);
-        meet(all);
-        REQUIRE(atomic_load(&all->won) == 1, "a tensor was consumed twice, or by nobody");
-        if (status == TNR_OK && how == 0) {
-            REQUIRE(tnr_exported_free(&exported) == TNR_OK, "exported_free");
-        } else if (status == TNR_OK && how == 1) {
-            REQUIRE(tnr_group_release(&all->groups[me->index]) == TNR_OK, "group_release");
-            REQUIRE(tnr_group_create(all->domain, &group) == TNR_OK, "group_create");
-            all->groups[me->index] = group;
-        }
-        meet(all);
-    }
-    return NULL;
-}
-
-static void one_consumer_wins(tnr_domain *domain)
-{
-    static contest all;
-    memset(&all, 0, sizeof(all));
-    all.domain = domain;
-    OK(tnr_group_create(domain, &all.groups[0]));
-    OK(tnr_group_create(domain, &all.groups[1]));
-    run_threads(2, contest_work, &all);
-    OK(tnr_group_release(&all.groups[0]));
-    OK(tnr_group_release(&all.groups[1]));
-}
-
-static void test_one_consumer_wins_heap(void **state)
-{
-    (void)state;
-    tnr_domain *heap = NULL;
-    OK(tnr_heap_create(&heap));
-    one_consumer_wins(heap);
-    OK(tnr_domain_close(&heap));
-}
-
-static void test_one_consumer_wins_arena(void **state)
-{
-    (void)state;
-    static unsigned char region[64 * 1024];
-    tnr_domain *arena = NULL;
-    OK(tnr_arena_create(region, sizeof(region), NULL, &arena));
-    one_consumer_wins(arena);
-    OK(tnr_arena_check(arena));
-    OK(tnr_domain_close(&arena));
-}
-
-static void test_one_consumer_wins_pool(void **state)
-{
-    (void)state;
-    tnr_domain *heap = NULL;
-    tnr_domain *pool = NULL;
-    OK(tnr_heap_create(&heap));
-    OK(tnr_pool_create(heap, NULL, &pool));
-    one_consumer_wins(pool);
-    OK(tnr_domain_close(&pool));
-    OK(tnr_domain_close(&heap));
-}
-
 int main(void)
 {
-    const char *text = getenv("TENURE_TEST_SEED");
-    seed = text != NULL && text[0] != '\0' ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("seed %llu\n", (unsigned long long)seed);
-    fflush(stdout);
+    take_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_leases_exclude_two),     cmocka_unit_test(test_leases_exclude_four),
-        cmocka_unit_test(test_stale_views_two),        cmocka_unit_test(test_stale_views_four),
-        cmocka_unit_test(test_one_consumer_wins_heap), cmocka_unit_test(test_one_consumer_wins_arena),
-        cmocka_unit_test(test_one_consumer_wins_pool),
+        cmocka_unit_test(test_leases_exclude_two),
+        cmocka_unit_test(test_leases_exclude_four),
+        cmocka_unit_test(test_stale_views_two),
+        cmocka_unit_test(test_stale_views_four),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 static inline tnr_slot slot_of(const tnr_group *group, uint32_t index)
 {
-    tnr_slot slot = {0, 0};
+    tnr_slot slot = {0, 0, 0};
     OK(tnr_group_slot(group, index, &slot));
     return slot;
 }

@@ -97,6 +97,8 @@ typedef struct test_memory {
     uint64_t short_by; /* answer so many bytes fewer than asked for */
     bool silent;       /* fail without tnr_set_error */
     bool map_to_null;  /* map answers success and no pointer */
+    bool staging;      /* every mapping is a copy of its own, written back as a whole: not coherent */
+    size_t askew;      /* answer addresses and mappings so many bytes further on */
     tnr_map_mode last_mode;
     int mapped[2]; /* mappings that are live, by mode */
     tnr_status open_answer;
@@ -147,7 +149,9 @@ static inline tnr_status test_allocate(void *state, uint64_t bytes, uint64_t ali
     }
     memory->allocates++;
     memory->last_alignment = alignment;
-    block->address = memory->access == TNR_ACCESS_DIRECT ? bytes_of : (void *)(uintptr_t)(64 * memory->allocates);
+    block->address = memory->access != TNR_ACCESS_DIRECT ? (void *)(uintptr_t)(64 * memory->allocates)
+                     : memory->map_to_null               ? NULL
+                                                         : (char *)bytes_of + memory->askew;
     block->bytes = bytes - memory->short_by;
     block->tag = (uint64_t)(uintptr_t)bytes_of;
     return TNR_OK;
@@ -169,7 +173,11 @@ static inline tnr_status test_map(void *state, const tnr_block *block, tnr_map_m
     memory->maps++;
     memory->last_mode = mode;
     memory->mapped[mode]++;
-    *host = memory->map_to_null ? NULL : (void *)(uintptr_t)block->tag; /* NOLINT: what allocate kept there */
+    char *bytes = (char *)(uintptr_t)block->tag; /* NOLINT: what allocate kept there */
+    if (memory->staging) {
+        bytes = memcpy(aligned_alloc(64, (size_t)(block->bytes + 63) / 64 * 64), bytes, (size_t)block->bytes);
+    }
+    *host = memory->map_to_null ? NULL : bytes + memory->askew;
     return TNR_OK;
 }
 
@@ -177,11 +185,18 @@ static inline tnr_status test_unmap(void *state, const tnr_block *block, tnr_map
 {
     test_memory *memory = ((test_state *)state)->memory;
     memory->unmaps++;
+    if (memory->staging) {
+        if (mode == TNR_MAP_WRITE) {
+            memcpy((void *)(uintptr_t)block->tag, host, (size_t)block->bytes); /* NOLINT: what allocate kept there */
+        }
+        free(host);
+        host = (void *)(uintptr_t)block->tag; /* NOLINT: what allocate kept there */
+    }
     if (test_fails(&memory->fail_unmap)) {
         memory->mapped[mode]--;
         return memory->silent ? TNR_ERR_IO : tnr_set_error(TNR_ERR_IO, "test domain: unmap fails on demand");
     }
-    return (uint64_t)(uintptr_t)host == block->tag && memory->mapped[mode]-- > 0
+    return (uint64_t)(uintptr_t)host == block->tag + memory->askew && memory->mapped[mode]-- > 0
                ? TNR_OK
                : tnr_set_error(TNR_ERR_BACKEND, "test domain: unmap of what was not mapped");
 }
@@ -202,17 +217,17 @@ static inline tnr_domain_ops test_ops(tnr_host_access access)
     return ops;
 }
 
-/* A program's domain whose calls go to *memory. Its table is static: it outlives the domain. */
+/* A program's domain whose calls go to *memory. The table is gone when this returns: the library has copied it. */
 static inline tnr_status create_program_domain(tnr_domain *home, test_memory *memory, tnr_host_access access,
                                                tnr_domain **domain)
 {
-    static tnr_domain_ops ops[3];
-    ops[access] = test_ops(access);
+    const tnr_domain_ops ops = test_ops(access);
     memory->access = access;
     tnr_domain_config config = TNR_DOMAIN_CONFIG;
-    config.ops = &ops[access];
+    config.ops = &ops;
     config.config = &memory;
     config.access = access;
+    config.coherent_maps = access == TNR_ACCESS_MAPPED && !memory->staging;
     if (access == TNR_ACCESS_NONE) {
         config.placement.kind = TNR_MEMORY_DEVICE;
         config.placement.device = 3;

@@ -63,6 +63,10 @@ static layout random_layout(int rank, const int64_t *shape, bool broadcast)
     int64_t step = gaps ? 1 + random_below(3) : 1;
     for (int i = 0; i < rank; ++i) {
         const int axis = order[i];
+        if (shape[axis] == 1 && random_below(3) == 0) { /* a stride that means nothing */
+            made.strides[axis] = random_below(2) == 0 ? INT64_MAX : INT64_MIN;
+            continue;
+        }
         if (broadcast && random_below(4) == 0) {
             made.strides[axis] = 0;
             continue;

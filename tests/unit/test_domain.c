@@ -253,46 +253,6 @@ static void allocate_is_asked_for_at_least_one_byte_at_a_power_of_two(void **sta
     close_domain(&heap);
 }
 
-static void answer_of_too_few_bytes_is_refused_and_given_back(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    test_memory memory = {.short_by = 1};
-    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_DIRECT);
-    tnr_block block = {untouched(), 1, 2, 3};
-    EXPECT(TNR_ERR_BACKEND, tnr_domain_allocate(domain, 100, 0, &block));
-    assert_ptr_equal(block.address, untouched());
-    assert_int_equal(memory.releases, 1);
-    assert_int_equal(statistics_of(domain).blocks, 0);
-    assert_int_equal(statistics_of(domain).failures, 0); /* it was not for want of room */
-    close_domain(&domain);
-    close_domain(&heap);
-}
-
-static void silent_failure_of_an_entry_has_a_text_of_its_own(void **state)
-{
-    (void)state;
-    tnr_domain *heap = make_heap();
-    test_memory memory = {.silent = true};
-    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_MAPPED);
-    tnr_tensor *tensor = NULL;
-    (void)tnr_set_error(TNR_ERR_NUMERIC, "an older failure");
-    memory.fail_allocate = 1;
-    EXPECT(TNR_ERR_MEMORY, tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(3), &tensor));
-    assert_null(strstr(tnr_last_error(), "an older failure"));
-    TEXT_HAS("test");
-    OK(tnr_tensor_zeros(domain, TNR_F64, 1, SHAPE(3), &tensor));
-    tnr_read_map map;
-    const tnr_view view = view_of(tensor);
-    (void)tnr_set_error(TNR_ERR_NUMERIC, "an older failure");
-    memory.fail_map = 1;
-    EXPECT(TNR_ERR_IO, tnr_map_read(&view, &map));
-    assert_null(strstr(tnr_last_error(), "an older failure"));
-    release(&tensor);
-    close_domain(&domain);
-    close_domain(&heap);
-}
-
 static void access_kinds_and_placement_are_what_the_table_says(void **state)
 {
     (void)state;
@@ -554,8 +514,6 @@ int main(void)
         cmocka_unit_test(optional_entries_may_be_missing),
         cmocka_unit_test(statistics_entry_gives_capacity_and_the_library_counts_the_rest),
         cmocka_unit_test(allocate_is_asked_for_at_least_one_byte_at_a_power_of_two),
-        cmocka_unit_test(answer_of_too_few_bytes_is_refused_and_given_back),
-        cmocka_unit_test(silent_failure_of_an_entry_has_a_text_of_its_own),
         cmocka_unit_test(access_kinds_and_placement_are_what_the_table_says),
         cmocka_unit_test(serials_grow_and_are_never_used_again),
         cmocka_unit_test(allocation_numbers_grow_and_are_never_used_again),

@@ -180,6 +180,125 @@ static void test_very_long_sums_keep_their_precision(void **state)
     catalogue_ok(tnr_tensor_release(&owner), "release");
 }
 
+/* ---- Large planes: tiles, strips and lines against one element after another -------------------------------------------------- */
+
+/* A tensor of small whole numbers, all different near one another, seen through `order` (NULL: as it is). */
+static tnr_tensor *numbered(tnr_dtype dtype, int rank, const int64_t *shape, int64_t salt, const int *order,
+                            tnr_view_mut *view)
+{
+    int64_t own[TNR_MAX_RANK];
+    for (int i = 0; i < rank; ++i) { /* so that its permuted view has the shape */
+        own[order == NULL ? i : order[i]] = shape[i];
+    }
+    tnr_tensor *made = NULL;
+    tnr_tensor_info info;
+    void *data;
+    catalogue_ok(tnr_tensor_zeros(heap, dtype, rank, own, &made), "numbered");
+    catalogue_ok(tnr_tensor_describe(made, &info), "describe");
+    catalogue_ok(tnr_tensor_host_data_mut(made, &data), "data");
+    const int64_t parts = info.count * (catalogue_is_complex(dtype) ? 2 : 1);
+    for (int64_t i = 0; i < parts; ++i) {
+        const int64_t value = (i * 37 + salt) % 1009;
+        if (dtype == TNR_F32 || dtype == TNR_C32) {
+            ((float *)data)[i] = (float)value;
+        } else if (dtype == TNR_F64 || dtype == TNR_C64) {
+            ((double *)data)[i] = (double)value;
+        } else if (dtype == TNR_I32) {
+            ((int32_t *)data)[i] = (int32_t)value;
+        } else {
+            ((int64_t *)data)[i] = value;
+        }
+    }
+    catalogue_ok(tnr_tensor_view_mut(made, view), "view");
+    if (order != NULL) {
+        catalogue_ok(tnr_view_mut_permute(view, order, view), "permuted");
+    }
+    return made;
+}
+
+static double part(tnr_dtype dtype, const void *data, int64_t i)
+{
+    return dtype == TNR_F32 || dtype == TNR_C32   ? (double)((const float *)data)[i]
+           : dtype == TNR_F64 || dtype == TNR_C64 ? ((const double *)data)[i]
+           : dtype == TNR_I32                     ? (double)((const int32_t *)data)[i]
+                                                  : (double)((const int64_t *)data)[i];
+}
+
+/* out[i] == a[i] + b[i] for every index; all sums are exact. */
+static void expect_sums(const tnr_view *a, const tnr_view *b, const tnr_view *out)
+{
+    const int parts = catalogue_is_complex(a->dtype) ? 2 : 1;
+    tnr_read_map maps[3];
+    catalogue_ok(tnr_map_read(a, &maps[0]), "map");
+    catalogue_ok(tnr_map_read(b, &maps[1]), "map");
+    catalogue_ok(tnr_map_read(out, &maps[2]), "map");
+    tnr_cursor x = tnr_cursor_begin(a);
+    tnr_cursor y = tnr_cursor_begin(b);
+    tnr_cursor z = tnr_cursor_begin(out);
+    for (; z.valid; tnr_cursor_next(&x), tnr_cursor_next(&y), tnr_cursor_next(&z)) {
+        for (int k = 0; k < parts; ++k) {
+            const double want =
+                part(a->dtype, maps[0].data, x.offset * parts + k) + part(a->dtype, maps[1].data, y.offset * parts + k);
+            assert_true(part(a->dtype, maps[2].data, z.offset * parts + k) == want);
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        catalogue_ok(tnr_unmap_read(&maps[i]), "unmap");
+    }
+}
+
+static void add_in_orders(tnr_dtype dtype, int rank, const int64_t *shape, const int *order_a, const int *order_b,
+                          const int *order_out)
+{
+    tnr_view_mut a;
+    tnr_view_mut b;
+    tnr_view_mut out;
+    tnr_tensor *x = numbered(dtype, rank, shape, 1, order_a, &a);
+    tnr_tensor *y = numbered(dtype, rank, shape, 500, order_b, &b);
+    tnr_tensor *z = numbered(dtype, rank, shape, 0, order_out, &out);
+    tnr_slice slices[TNR_MAX_RANK];
+    for (int way = 0; way < 3; ++way) {
+        catalogue_ok(tnr_add_into(engine, &a.view, &b.view, &out), "add");
+        expect_sums(&a.view, &b.view, &out.view);
+        for (int i = 0; i < rank; ++i) { /* then parts, one axis of a backwards */
+            const tnr_slice inner = {1, TNR_END, i == way ? -1 : 1};
+            slices[i] = inner;
+        }
+        catalogue_ok(tnr_view_mut_slice(&a, slices, &a), "slice");
+        slices[way < rank ? way : 0].step = 1;
+        catalogue_ok(tnr_view_mut_slice(&b, slices, &b), "slice");
+        catalogue_ok(tnr_view_mut_slice(&out, slices, &out), "slice");
+    }
+    catalogue_ok(tnr_tensor_release(&x), "release");
+    catalogue_ok(tnr_tensor_release(&y), "release");
+    catalogue_ok(tnr_tensor_release(&z), "release");
+}
+
+static void test_large_planes_in_every_order(void **state)
+{
+    (void)state;
+    static const int64_t flat[2] = {171, 203};
+    static const int64_t wide[2] = {3, 5003};
+    static const int64_t solid[3] = {37, 41, 43};
+    static const int turned[2] = {1, 0};
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    static const tnr_dtype dtypes[6] = {TNR_F32, TNR_F64, TNR_C32, TNR_C64, TNR_I32, TNR_I64};
+    for (int d = 0; d < 6; ++d) {
+        for (int mask = 0; mask < 8; ++mask) {
+            const int *const a = (mask & 1) != 0 ? turned : NULL;
+            const int *const b = (mask & 2) != 0 ? turned : NULL;
+            const int *const out = (mask & 4) != 0 ? turned : NULL;
+            add_in_orders(dtypes[d], 2, flat, a, b, out);
+            add_in_orders(dtypes[d], 2, wide, a, b, out);
+        }
+        for (int a = 0; a < 6; ++a) {
+            for (int b = 0; b < 6; ++b) {
+                add_in_orders(dtypes[d], 3, solid, orders[a], orders[b], NULL);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_exp_of_complex_numbers),
         cmocka_unit_test(test_long_sums_keep_their_precision),
         cmocka_unit_test(test_very_long_sums_keep_their_precision),
+        cmocka_unit_test(test_large_planes_in_every_order),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -30,6 +30,9 @@ static void features_are_filled(void **state)
 #else
     assert_true(features.debug);
 #endif
+    for (size_t i = 0; i < sizeof features.reserved / sizeof features.reserved[0]; i++) {
+        assert_null(features.reserved[i]);
+    }
     tnr_features(NULL); /* never fails */
 }
 
@@ -54,16 +57,29 @@ static void version_macros_agree(void **state)
 static void check_accepts_what_runs(void **state)
 {
     (void)state;
-    assert_int_equal(tnr_features_check(TNR_MAX_RANK), TNR_OK);
+    assert_int_equal(tnr_check_build(), TNR_OK);
 }
 
-static void check_refuses_another_max_rank(void **state)
+static void check_refuses_other_headers(void **state)
 {
     (void)state;
-    assert_int_equal(tnr_features_check(TNR_MAX_RANK + 1), TNR_ERR_ARGUMENT);
+    tnr_build build = tnr_build_of_headers();
+    assert_int_equal(tnr_features_check(NULL), TNR_ERR_ARGUMENT);
+    build.max_rank++;
+    assert_int_equal(tnr_features_check(&build), TNR_ERR_ARGUMENT);
     assert_non_null(strstr(tnr_last_error(), "TNR_MAX_RANK"));
-    assert_int_equal(tnr_features_check(0), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_features_check(-1), TNR_ERR_ARGUMENT);
+    build = tnr_build_of_headers();
+    build.version_minor++;
+    assert_int_equal(tnr_features_check(&build), TNR_ERR_ARGUMENT);
+    build = tnr_build_of_headers();
+    build.size += 8;
+    assert_int_equal(tnr_features_check(&build), TNR_ERR_ARGUMENT);
+    size_t *const sizes[] = {&build.view_bytes, &build.exported_bytes, &build.ledger_bytes, &build.descriptor_bytes};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        build = tnr_build_of_headers();
+        *sizes[i] -= 8;
+        assert_int_equal(tnr_features_check(&build), TNR_ERR_ARGUMENT);
+    }
 }
 
 /* BI-02: headers of one hwloc and the library of another. */
@@ -83,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(features_are_filled),          cmocka_unit_test(version_macros_agree),
-        cmocka_unit_test(check_accepts_what_runs),      cmocka_unit_test(check_refuses_another_max_rank),
+        cmocka_unit_test(check_accepts_what_runs),      cmocka_unit_test(check_refuses_other_headers),
         cmocka_unit_test(bi_02_hwloc_major_must_match),
     };
     return cmocka_run_group_tests_name("features", tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /* Groups by their contract: entering, slots, the rows of SL-08, and the stated need. */
 #include "support/group_fixture.h"
 
+#include "storage/group_internal.h" /* only for the limit of its tables */
+
 /* ---- Creating and entering --------------------------------------------------------------------------------------- */
 
 /* Idea 1. */
@@ -10,7 +12,7 @@ static void fresh_group_is_empty(void **state)
     (void)state;
     tnr_domain *heap = make_heap();
     tnr_group *group = NULL;
-    tnr_slot slot = {7, 7};
+    tnr_slot slot = {7, 7, 7};
     OK(tnr_group_create(heap, &group));
     check_counts(group, 0, 0);
     EXPECT(TNR_ERR_BOUNDS, tnr_group_slot(group, 0, &slot));
@@ -165,6 +167,46 @@ static void adopted_owner_gets_the_groups_home_and_a_number(void **state)
     close_domain(&heap);
 }
 
+/* The number of adopted bytes outlives the home that gave it: only its serial is kept. */
+static void adopted_number_outlives_the_groups_home(void **state)
+{
+    (void)state;
+    tnr_domain *first = make_heap();
+    tnr_domain *second = make_heap();
+    const tnr_domain_id id = tnr_domain_identity(second);
+    double buffer[2] = {1, 2};
+    tnr_tensor *tensor = NULL;
+    tnr_group *group = NULL;
+    tnr_tensor_info info;
+    OK(tnr_tensor_adopt(first, TNR_F64, 1, SHAPE(2), buffer, 16, NULL, NULL, &tensor));
+    OK(tnr_tensor_describe(tensor, &info));
+    assert_int_equal(info.domain.serial, 0);
+    assert_int_equal(info.allocation, 0);
+    OK(tnr_group_create(second, &group));
+    OK(tnr_group_append(group, &tensor, NULL));
+    const tnr_descriptor entered = descriptor_of(group, 0);
+    assert_true(tnr_domain_id_equal(entered.domain, id));
+    OK(tnr_group_take(group, slot_of(group, 0), &tensor));
+    OK(tnr_group_release(&group));
+    close_domain(&second);
+    OK(tnr_tensor_describe(tensor, &info)); /* no look at the closed heap, which is freed memory by now */
+    assert_true(tnr_domain_id_equal(info.domain, id));
+    assert_int_equal(info.allocation, entered.allocation);
+    /* A new home gives a new number; the next domain may lie where the closed one lay. */
+    second = make_heap();
+    OK(tnr_group_create(second, &group));
+    OK(tnr_group_append(group, &tensor, NULL));
+    assert_true(tnr_domain_id_equal(descriptor_of(group, 0).domain, tnr_domain_identity(second)));
+    const uint64_t number = descriptor_of(group, 0).allocation;
+    assert_int_not_equal(number, 0);
+    OK(tnr_group_take(group, slot_of(group, 0), &tensor));
+    OK(tnr_group_append(group, &tensor, NULL)); /* the same home: the same number */
+    assert_int_equal(descriptor_of(group, 1).allocation, number);
+    OK(tnr_group_release(&group));
+    close_domain(&second);
+    close_domain(&first);
+}
+
 static void from_tensors_is_all_or_nothing(void **state)
 {
     (void)state;
@@ -285,7 +327,7 @@ static void slots_of_other_groups_are_foreign(void **state)
     tnr_domain *heap = make_heap();
     tnr_group *groups[2] = {make_group(heap, heap), make_group(heap, heap)};
     const tnr_slot foreign = slot_of(groups[1], 0);
-    const tnr_slot beyond = {slot_of(groups[0], 0).group, 2};
+    const tnr_slot beyond = {slot_of(groups[0], 0).group, 2, 0};
     const tnr_slot wrong[2] = {foreign, beyond};
     const tnr_status expected[2] = {TNR_ERR_FOREIGN, TNR_ERR_BOUNDS};
     for (int at = 0; at < 2; at++) {
@@ -314,6 +356,71 @@ static void slots_of_other_groups_are_foreign(void **state)
 }
 
 /* Idea 12. */
+/* Only remote entries have an epoch, and none of this process' groups has remote entries. */
+static void slot_of_an_epoch_is_stale(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_group *group = make_group(heap, heap);
+    tnr_slot slot = slot_of(group, 1);
+    assert_int_equal(slot.epoch, 0);
+    slot.epoch = 1;
+    tnr_slot made = {7, 7, 7};
+    tnr_view view;
+    tnr_view_mut view_mut;
+    tnr_descriptor descriptor;
+    tnr_tensor *tensor = untouched();
+    bool granted = true;
+    EXPECT(TNR_ERR_STALE, tnr_group_describe(group, slot, &descriptor));
+    TEXT_HAS("epoch 1");
+    EXPECT(TNR_ERR_STALE, tnr_group_view(group, slot, &view));
+    EXPECT(TNR_ERR_STALE, tnr_group_view_mut(group, slot, &view_mut));
+    EXPECT(TNR_ERR_STALE, tnr_group_split(group, &slot, 1, &granted, &view_mut));
+    EXPECT(TNR_ERR_STALE, tnr_group_take(group, slot, &tensor));
+    EXPECT(TNR_ERR_STALE, tnr_group_copy_out(group, slot, heap, &tensor));
+    EXPECT(TNR_ERR_STALE, tnr_group_describe_span(group, slot, TNR_F64, 0, 8, 1, SHAPE(1), NULL, 0, &made));
+    assert_ptr_equal(tensor, untouched());
+    assert_true(granted && made.index == 7 && made.epoch == 7);
+    OK(tnr_group_describe_span(group, slot_of(group, 1), TNR_F64, 0, 8, 1, SHAPE(1), NULL, 0, &made));
+    assert_int_equal(made.epoch, 0);
+    tensor = make_counting(heap, 1, SHAPE(1));
+    made.epoch = 7;
+    OK(tnr_group_append(group, &tensor, &made));
+    assert_int_equal(made.epoch, 0);
+    slot.group++; /* of another group first of all */
+    EXPECT(TNR_ERR_FOREIGN, tnr_group_view(group, slot, &view));
+    OK(tnr_group_release(&group));
+    close_domain(&heap);
+}
+
+static void tables_end_where_their_chunks_do(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *arena = make_arena(&region, 0); /* too small for any such table */
+    const uint32_t most = (uint32_t)(((uint64_t)TNRI_TABLE_FIRST << TNRI_TABLE_CHUNKS) - TNRI_TABLE_FIRST);
+    tnri_table table = {.entry_bytes = 8, .count = most - 1, .chunk_count = 0};
+    const tnr_domain_statistics before = statistics_of(arena);
+    EXPECT(TNR_ERR_OVERFLOW, tnri_table_reserve("test", arena, &table, 2));
+    assert_int_equal(table.chunk_count, 0);
+    table.count = most;
+    EXPECT(TNR_ERR_OVERFLOW, tnri_table_reserve("test", arena, &table, 1));
+    table.count = UINT32_MAX;
+    EXPECT(TNR_ERR_OVERFLOW, tnri_table_reserve("test", arena, &table, UINT32_MAX));
+    table.count = most - 1;
+    EXPECT(TNR_ERR_MEMORY, tnri_table_reserve("test", arena, &table, 1)); /* the very last one can be numbered */
+    table.count = 0;
+    tnri_table_trim(arena, &table);
+    assert_int_equal(table.chunk_count, 0);
+    SAME_STATISTICS(arena, &before);
+    tnr_need need;
+    OK(tnri_table_need(8, most, &need));
+    assert_int_equal(need.bytes, 8 * (uint64_t)most);
+    assert_int_equal(need.blocks, TNRI_TABLE_CHUNKS);
+    close_domain(&arena);
+    free(region);
+}
+
 static void vacated_slot_reports_vacancy_everywhere(void **state)
 {
     (void)state;
@@ -427,10 +534,13 @@ int main(void)
         cmocka_unit_test(null_arguments_are_refused),
         cmocka_unit_test(entering_copies_nothing_and_publishes_the_tensor),
         cmocka_unit_test(adopted_owner_gets_the_groups_home_and_a_number),
+        cmocka_unit_test(adopted_number_outlives_the_groups_home),
         cmocka_unit_test(from_tensors_is_all_or_nothing),
         cmocka_unit_test(SL_08_take_needs_the_sole_descriptor_and_slots_are_never_reused),
         cmocka_unit_test(SL_08_spans_are_validated_once),
         cmocka_unit_test(slots_of_other_groups_are_foreign),
+        cmocka_unit_test(slot_of_an_epoch_is_stale),
+        cmocka_unit_test(tables_end_where_their_chunks_do),
         cmocka_unit_test(vacated_slot_reports_vacancy_everywhere),
         cmocka_unit_test(tables_grow_without_moving_anything),
         cmocka_unit_test(PA_05_group_need_is_enough_and_no_more),

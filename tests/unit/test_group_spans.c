@@ -14,7 +14,7 @@ static void wrong_spans_have_their_own_errors_and_change_nothing(void **state)
     tnr_tensor *tensor = make_counting(heap, 1, SHAPE(8));
     OK(tnr_group_from_tensors(heap, &tensor, 1, &group));
     const tnr_slot of = slot_of(group, 0);
-    tnr_slot slot = {77, 77};
+    tnr_slot slot = {77, 77, 77};
     const int64_t max = INT64_MAX;
     struct {
         tnr_status expected;
@@ -57,8 +57,8 @@ static void wrong_spans_have_their_own_errors_and_change_nothing(void **state)
     }
     assert_int_not_equal(tnr_group_describe_span(group, of, TNR_DTYPE_NONE, 0, 8, 1, SHAPE(1), NULL, 0, &slot), TNR_OK);
     assert_int_not_equal(tnr_group_describe_span(group, of, TNR_DTYPE_END, 0, 8, 1, SHAPE(1), NULL, 0, &slot), TNR_OK);
-    const tnr_slot beyond = {of.group, 5};
-    const tnr_slot never = {0, 0};
+    const tnr_slot beyond = {of.group, 5, 0};
+    const tnr_slot never = {0, 0, 0};
     EXPECT(TNR_ERR_BOUNDS, tnr_group_describe_span(group, beyond, TNR_F64, 0, 8, 1, SHAPE(1), NULL, 0, &slot));
     EXPECT(TNR_ERR_FOREIGN, tnr_group_describe_span(group, never, TNR_F64, 0, 8, 1, SHAPE(1), NULL, 0, &slot));
     EXPECT(TNR_ERR_FOREIGN,

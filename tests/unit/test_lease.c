@@ -138,7 +138,7 @@ static void refuse_all_consuming(fixture *f)
     tnr_group *group = NULL;
     tnr_group *made = untouched();
     tnr_exported exported;
-    tnr_slot slot = {7, 7};
+    tnr_slot slot = {7, 7, 7};
     uint32_t owners = 9;
     OK(tnr_pool_create(f->heap, NULL, &pool));
     OK(tnr_group_create(f->heap, &group));

@@ -172,6 +172,55 @@ static void threads_read_one_part_and_write_their_own(void **state)
     close_domain(&heap);
 }
 
+/* Each mapping copies all elements in and out: two writers at a time would lose some. */
+static void *add_to_its_part(void *argument)
+{
+    job *own = argument;
+    while (own->got < ROUNDS && !own->wrong) {
+        tnr_write_map write;
+        const tnr_status status = tnr_map_write(&own->view_mut, &write);
+        if (status != TNR_OK) {
+            own->wrong = status != TNR_ERR_BUSY;
+            continue;
+        }
+        for (int at = 0; at < 8; at++) {
+            ((double *)write.data)[at] += 1.0;
+        }
+        own->got++;
+        own->wrong = tnr_unmap_write(&write) != TNR_OK;
+    }
+    return NULL;
+}
+
+static void threads_lose_nothing_where_mappings_are_not_coherent(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {.staging = true}; /* its counts are plain: the leases keep the threads apart */
+    tnr_domain *domain = make_program_domain(heap, &memory, TNR_ACCESS_MAPPED);
+    tnr_tensor *tensor = NULL;
+    tnr_tensor *copy = NULL;
+    tnr_view_mut parts[THREADS];
+    OK(tnr_tensor_zeros(domain, TNR_F64, 2, SHAPE(8, THREADS), &tensor));
+    split_columns(tensor, parts, THREADS);
+    job jobs[THREADS];
+    memset(jobs, 0, sizeof(jobs));
+    for (int at = 0; at < THREADS; at++) {
+        jobs[at].view_mut = parts[at];
+    }
+    run_threads(add_to_its_part, jobs, THREADS);
+    const tnr_view view = view_of(tensor);
+    OK(tnr_tensor_duplicate(&view, heap, &copy));
+    for (int at = 0; at < 8 * THREADS; at++) {
+        assert_true(host_of(copy)[at] == (double)ROUNDS);
+    }
+    release(&copy);
+    release(&tensor);
+    close_domain(&domain);
+    assert_int_equal(memory.maps, memory.unmaps);
+    close_domain(&heap);
+}
+
 /* Readers race with the owner's release: each gets the bytes or STALE, never something in between. */
 static atomic_int gone;
 
@@ -278,6 +327,7 @@ int main(void)
         cmocka_unit_test(threads_on_their_own_parts_are_never_busy),
         cmocka_unit_test(threads_on_shared_parts_and_the_whole_never_meet),
         cmocka_unit_test(threads_read_one_part_and_write_their_own),
+        cmocka_unit_test(threads_lose_nothing_where_mappings_are_not_coherent),
         cmocka_unit_test(release_waits_for_no_reader_and_no_reader_sees_freed_bytes),
         cmocka_unit_test(threads_make_tensors_in_one_domain),
     };

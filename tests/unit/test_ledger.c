@@ -152,12 +152,93 @@ static void failed_calls_leave_the_ledger_alone(void **state)
     close_domain(&heap);
 }
 
+static void totals_are_the_sums_over_all_reasons(void **state)
+{
+    (void)state;
+    tnr_ledger ledger = zero_ledger();
+    tnr_ledger_entry allocations = {7, 7};
+    tnr_ledger_entry copies = {7, 7};
+    for (unsigned reason = 0; reason < TNR_ALLOCATION_REASON_END; reason++) {
+        ledger.allocations[reason] = (tnr_ledger_entry){1, 100};
+    }
+    for (unsigned reason = 0; reason < TNR_COPY_REASON_END; reason++) {
+        ledger.copies[reason] = (tnr_ledger_entry){2, reason};
+    }
+    ledger.releases = 9;
+    tnr_ledger_total(&ledger, &allocations, &copies);
+    assert_int_equal(allocations.count, TNR_ALLOCATION_REASON_END);
+    assert_int_equal(allocations.bytes, 100 * TNR_ALLOCATION_REASON_END);
+    assert_int_equal(copies.count, 2 * TNR_COPY_REASON_END);
+    assert_int_equal(copies.bytes, TNR_COPY_REASON_END * (TNR_COPY_REASON_END - 1) / 2);
+    allocations.count = copies.count = 7;
+    tnr_ledger_total(&ledger, NULL, &copies);
+    tnr_ledger_total(&ledger, &allocations, NULL);
+    tnr_ledger_total(&ledger, NULL, NULL);
+    assert_int_equal(allocations.count, TNR_ALLOCATION_REASON_END);
+    assert_int_equal(copies.count, 2 * TNR_COPY_REASON_END);
+    tnr_ledger_total(NULL, &allocations, &copies);
+    assert_true(allocations.count == 0 && allocations.bytes == 0 && copies.count == 0 && copies.bytes == 0);
+    assert_true(TNR_ALLOCATION_REASON_END <= TNR_LEDGER_REASONS && TNR_COPY_REASON_END <= TNR_LEDGER_REASONS);
+}
+
+/* A named copy that fails at any step: source busy, destination full, either mapping refused. */
+static void failed_copies_leave_no_trace_in_either_ledger(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memories[2] = {{0}, {0}};
+    tnr_domain *from = make_program_domain(heap, &memories[0], TNR_ACCESS_MAPPED);
+    tnr_domain *to = make_program_domain(heap, &memories[1], TNR_ACCESS_MAPPED);
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(to, NULL, &pool));
+    tnr_tensor *tensor = make_counting(from, 1, SHAPE(4));
+    tnr_tensor *copy = untouched();
+    const tnr_view view = view_of(tensor);
+    const tnr_view_mut view_mut = view_mut_of(tensor);
+    tnr_write_map write;
+    const tnr_ledger source = ledger_of(from);
+    const tnr_ledger none = zero_ledger();
+    tnr_pool_statistics before;
+    tnr_pool_statistics after;
+    OK(tnr_pool_statistics_get(pool, &before));
+    OK(tnr_map_write(&view_mut, &write));
+    EXPECT(TNR_ERR_BUSY, tnr_tensor_duplicate(&view, pool, &copy));
+    OK(tnr_unmap_write(&write));
+    memories[0].fail_map = 1;
+    EXPECT(TNR_ERR_IO, tnr_tensor_duplicate(&view, pool, &copy));
+    OK(tnr_pool_statistics_get(pool, &after));
+    assert_memory_equal(&before, &after, sizeof(before)); /* the destination was not even asked */
+    memories[1].fail_allocate = 1;
+    EXPECT(TNR_ERR_MEMORY, tnr_tensor_duplicate(&view, pool, &copy));
+    memories[1].fail_map = 1;
+    EXPECT(TNR_ERR_IO, tnr_tensor_duplicate(&view, pool, &copy));
+    memories[0].fail_unmap = 1;
+    EXPECT(TNR_ERR_IO, tnr_tensor_duplicate(&view, pool, &copy));
+    memories[1].fail_unmap = 1;
+    EXPECT(TNR_ERR_IO, tnr_tensor_duplicate(&view, pool, &copy));
+    assert_ptr_equal(copy, untouched());
+    check_ledger(from, &source, __LINE__);
+    check_ledger(pool, &none, __LINE__);
+    check_ledger(to, &none, __LINE__);
+    OK(tnr_pool_statistics_get(pool, &after));
+    assert_int_equal(after.in_flight, 0);
+    assert_int_equal(memories[0].maps, memories[0].unmaps);
+    assert_int_equal(memories[1].maps, memories[1].unmaps);
+    release(&tensor); /* no lease is left */
+    close_domain(&pool);
+    close_domain(&to);
+    close_domain(&from);
+    close_domain(&heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ledger_counts_allocations_copies_and_releases_by_reason),
         cmocka_unit_test(ledger_of_a_pool_is_its_own),
         cmocka_unit_test(failed_calls_leave_the_ledger_alone),
+        cmocka_unit_test(totals_are_the_sums_over_all_reasons),
+        cmocka_unit_test(failed_copies_leave_no_trace_in_either_ledger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

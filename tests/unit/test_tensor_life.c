@@ -308,6 +308,61 @@ static void forgotten_heap_bytes_are_given_to_free(void **state)
     close_domain(&heap); /* nothing of it keeps the heap open */
 }
 
+static void nothing_is_forgotten_as_null(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *heap = make_heap();
+    tnr_domain *arena = make_arena(&region, 0);
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(arena, NULL, &pool));
+    tnr_domain *domains[3] = {heap, arena, pool};
+    tnr_exported exported;
+    void *data = untouched();
+    memset(&exported, 0, sizeof(exported));
+    OK(tnr_exported_forget(&exported, &data));
+    assert_null(data);
+    for (int at = 0; at < 3; at++) {
+        tnr_tensor *tensor = NULL;
+        OK(tnr_tensor_zeros(domains[at], TNR_F64, 2, SHAPE(0, 5), &tensor));
+        OK(tnr_tensor_export(&tensor, &exported));
+        assert_int_equal(exported.rank, 2);
+        data = untouched();
+        OK(tnr_exported_forget(&exported, &data));
+        assert_null(data);
+        assert_int_equal(exported.rank, 0);
+    }
+    close_domain(&pool);
+    close_domain(&arena);
+    close_domain(&heap);
+    free(region);
+}
+
+static void count_release(void *context, void *data, uint64_t bytes)
+{
+    (void)data, (void)bytes;
+    ++*(int *)context;
+}
+
+/* An adopted buffer without bytes still has a release function to be called. */
+static void adopted_nothing_is_not_forgotten(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_tensor *tensor = NULL;
+    tnr_exported exported;
+    int calls = 0;
+    void *data = untouched();
+    OK(tnr_tensor_adopt(heap, TNR_F64, 1, SHAPE(0), NULL, 0, count_release, &calls, &tensor));
+    OK(tnr_tensor_export(&tensor, &exported));
+    EXPECT(TNR_ERR_FOREIGN, tnr_exported_forget(&exported, &data));
+    assert_ptr_equal(data, untouched());
+    assert_int_equal(calls, 0);
+    OK(tnr_exported_free(&exported));
+    assert_int_equal(calls, 1);
+    close_domain(&heap);
+}
+
 static void only_heap_bytes_can_be_forgotten(void **state)
 {
     (void)state;
@@ -502,6 +557,8 @@ int main(void)
         cmocka_unit_test(export_from_a_pool_detaches_first),
         cmocka_unit_test(forged_exports_are_refused_unchanged),
         cmocka_unit_test(forgotten_heap_bytes_are_given_to_free),
+        cmocka_unit_test(nothing_is_forgotten_as_null),
+        cmocka_unit_test(adopted_nothing_is_not_forgotten),
         cmocka_unit_test(only_heap_bytes_can_be_forgotten),
         cmocka_unit_test(bytes_out_of_the_hosts_reach_are_residency_naming_the_call),
         cmocka_unit_test(mapped_bytes_have_no_plain_pointer),

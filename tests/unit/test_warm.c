@@ -337,7 +337,7 @@ static void look_through_a_group(void *argument)
     tnr_view_mut views[2];
     tnr_descriptor descriptor;
     bool granted = false;
-    tnr_slot slots[2] = {{0, 0}, work->span};
+    tnr_slot slots[2] = {{0, 0, 0}, work->span};
     OK(tnr_group_slot(work->group, 1, &slots[0]));
     OK(tnr_group_describe(work->group, slots[0], &descriptor));
     OK(tnr_group_view(work->group, slots[0], &view));
@@ -352,7 +352,7 @@ static void looking_through_a_group_allocates_nothing(void **state)
     (void)state;
     tnr_domain *heap = make_heap();
     tnr_tensor *tensors[2] = {make_counting(heap, 1, SHAPE(4)), make_counting(heap, 1, SHAPE(4))};
-    group_work work = {NULL, NULL, {0, 0}};
+    group_work work = {NULL, NULL, {0, 0, 0}};
     tnr_slot first;
     OK(tnr_group_from_tensors(heap, tensors, 2, &work.group));
     OK(tnr_group_slot(work.group, 0, &first));

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elementwise kernels of one dtype over one run of elements, strides in bytes. Expects T, NAME(x), and KIND: one of
- * KIND_REAL, KIND_COMPLEX (with REAL, EXP, SIN, COS), KIND_INTEGER (with UNSIGNED, in which overflow wraps).
+ * Elementwise kernels of one dtype (each_dtype.inl.h), each over one plane: lines of runs.
  *
  * An output may be an input's very elements: every iteration reads its own elements before it writes them.
  */
 
-#if KIND == KIND_INTEGER
-static inline T NAME(add1)(T a, T b) { return (T)((UNSIGNED)a + (UNSIGNED)b); }
-static inline T NAME(sub1)(T a, T b) { return (T)((UNSIGNED)a - (UNSIGNED)b); }
-static inline T NAME(mul1)(T a, T b) { return (T)((UNSIGNED)a * (UNSIGNED)b); }
-#elif KIND == KIND_REAL
-static inline T NAME(add1)(T a, T b) { return a + b; }
-static inline T NAME(sub1)(T a, T b) { return a - b; }
-static inline T NAME(mul1)(T a, T b) { return a * b; }
-static inline T NAME(exp1)(T a) { return EXP(a); }
-#else
-static inline T NAME(add1)(T a, T b) { return (T){a.re + b.re, a.im + b.im}; }
-static inline T NAME(sub1)(T a, T b) { return (T){a.re - b.re, a.im - b.im}; }
-/* The plain formula: no second look at results that became NaN. */
-static inline T NAME(mul1)(T a, T b) { return (T){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-
+#if KIND == KIND_REAL
+static inline T NAME(exp1)(T a) { return MATH(exp)(a); }
+#elif KIND == KIND_COMPLEX
 /*
  * e^x (cos y + i sin y), and C's answers where that product has none: a zero imaginary part stays as it is; e^-inf is 0
  * whatever the angle; a huge e^x is applied in two halves, so that a small cosine can still bring it back into range.
@@ -28,7 +15,7 @@ static inline T NAME(mul1)(T a, T b) { return (T){a.re * b.re - a.im * b.im, a.r
 static inline T NAME(exp1)(T a)
 {
     if (a.im == (REAL)0) {
-        return (T){EXP(a.re), a.im};
+        return (T){MATH(exp)(a.re), a.im};
     }
     if (!isfinite(a.im)) {
         if (isinf(a.re) && a.re < (REAL)0) {
@@ -36,38 +23,36 @@ static inline T NAME(exp1)(T a)
         }
         return isinf(a.re) ? (T){a.re, a.im - a.im} : (T){a.im - a.im, a.im - a.im};
     }
-    const REAL cosine = COS(a.im);
-    const REAL sine = SIN(a.im);
-    const REAL scale = EXP(a.re);
+    const REAL cosine = MATH(cos)(a.im);
+    const REAL sine = MATH(sin)(a.im);
+    const REAL scale = MATH(exp)(a.re);
     if (isinf(scale) && isfinite(a.re)) {
-        const REAL half = EXP(a.re * (REAL)0.5);
+        const REAL half = MATH(exp)(a.re * (REAL)0.5);
         return (T){half * cosine * half, half * sine * half};
     }
     return (T){scale * cosine, scale * sine};
 }
 #endif
 
-#define BINARY add
+#define KERNEL add
+#define APPLY NAME(plus)
 #include "elementwise_binary.tmpl.h"
-#define BINARY sub
+#define KERNEL sub
+#define APPLY NAME(minus)
 #include "elementwise_binary.tmpl.h"
-#define BINARY mul
+#define KERNEL mul
+#define APPLY NAME(times)
 #include "elementwise_binary.tmpl.h"
 
 #if KIND != KIND_INTEGER
-static void NAME(exp)(char *out, int64_t out_step, const char *a, int64_t a_step, int64_t count)
+static void NAME(exp)(const plane *p)
 {
-    for (int64_t i = 0; i < count; ++i) {
-        *(T *)(void *)(out + i * out_step) = NAME(exp1)(*(const T *)(const void *)(a + i * a_step));
+    for (int64_t j = 0; j < p->lines; ++j) {
+        char *out = p->data[0] + j * p->jump[0];
+        const char *a = p->data[1] + j * p->jump[1];
+        for (int64_t i = 0; i < p->count; ++i) {
+            *(T *)(void *)(out + i * p->step[0]) = NAME(exp1)(*(const T *)(const void *)(a + i * p->step[1]));
+        }
     }
 }
 #endif
-
-#undef T
-#undef REAL
-#undef EXP
-#undef SIN
-#undef COS
-#undef UNSIGNED
-#undef KIND
-#undef NAME

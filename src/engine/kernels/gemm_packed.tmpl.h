@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packed matrix product of one dtype. Expects T, REAL, VEC (a vector of REAL), NAME(x), FIELD, COMPLEX 0 or 1, and the register
- * tile: MV vectors of rows by NR columns.
+ * Packed matrix product of one real or complex dtype (each_dtype.inl.h), in register tiles of MV vectors of rows by NR columns:
+ * REAL_MV and REAL_NR, or COMPLEX_MV and COMPLEX_NR.
  *
  *   packed a: slices of MR rows; per k: MR values (complex: MR real parts, then MR imaginary parts)
  *   packed b: slices of NR columns; per k: NR values (complex: NR real parts, then NR imaginary parts)
@@ -9,15 +9,24 @@
  * Conjugation happens while packing. Slices are filled up with zeros, which are computed and thrown away.
  */
 
+#define VEC REAL_NAME(vector)
 #define LANES ((int)(sizeof(VEC) / sizeof(REAL)))
 #define MR (MV * LANES)
-#define PARTS (COMPLEX + 1)
+#if KIND == KIND_COMPLEX
+#define PARTS 2
+#define MV COMPLEX_MV
+#define NR COMPLEX_NR
+#else
+#define PARTS 1
+#define MV REAL_MV
+#define NR REAL_NR
+#endif
 
 /* Pack `extent` rows (or columns) by `depth` of k in slices of `slice`. */
 static void NAME(pack)(REAL *to, const T *from, int64_t step, int64_t step_k, int64_t extent, int64_t depth, int slice,
                        bool conjugate)
 {
-#if !COMPLEX
+#if KIND != KIND_COMPLEX
     (void)conjugate;
 #endif
     for (int64_t i = 0; i < extent; i += slice) {
@@ -25,7 +34,7 @@ static void NAME(pack)(REAL *to, const T *from, int64_t step, int64_t step_k, in
         const T *base = from + i * step;
         for (int64_t p = 0; p < depth; ++p, to += PARTS * slice) {
             const T *line = base + p * step_k;
-#if COMPLEX
+#if KIND == KIND_COMPLEX
             for (int r = 0; r < live; ++r) {
                 const T value = line[r * step];
                 to[r] = value.re;
@@ -69,7 +78,7 @@ static inline void NAME(micro)(const REAL *a, const REAL *b, int64_t depth, VEC 
     for (int64_t p = 0; p < depth; ++p, a += PARTS * MR, b += PARTS * NR) {
         const VEC *left = (const VEC *)(const void *)a;
         for (int j = 0; j < NR; ++j) {
-#if COMPLEX
+#if KIND == KIND_COMPLEX
             const VEC re = b[j] - (VEC){0};
             const VEC im = b[NR + j] - (VEC){0};
             for (int v = 0; v < MV; ++v) {
@@ -96,48 +105,36 @@ static inline void NAME(micro)(const REAL *a, const REAL *b, int64_t depth, VEC 
 /* Write `rows` x `columns` of a tile to c. `first`: this is the first stretch of k, so beta counts. */
 static void NAME(flush)(const tnri_gemm *gemm, const REAL *sums, T *c, int rows, int columns, bool first)
 {
-    const T alpha = gemm->alpha.FIELD;
-    const T beta = gemm->beta.FIELD;
+    const T alpha = NAME(scalar)(gemm->alpha);
+    const T beta = NAME(scalar)(gemm->beta);
     for (int j = 0; j < columns; ++j) {
         const REAL *column = sums + j * PARTS * MR;
         T *to = c + j * gemm->c_column;
         for (int i = 0; i < rows; ++i) {
             T *element = to + i * gemm->c_row;
-#if COMPLEX
+#if KIND == KIND_COMPLEX
             const T sum = {column[i], column[MR + i]};
-            T value = sum;
-            if (!gemm->plain) { /* 1 + 0i times an infinity would be NaN */
-                value = (T){alpha.re * sum.re - alpha.im * sum.im, alpha.re * sum.im + alpha.im * sum.re};
-            }
+#else
+            const T sum = column[i];
+#endif
+            T value = gemm->plain ? sum : NAME(times)(alpha, sum); /* 1 + 0i times an infinity would be NaN */
             if (!first) {
-                value = (T){value.re + element->re, value.im + element->im};
+                value = NAME(plus)(value, *element);
             } else if (!gemm->overwrite) {
-                const T old = *element;
-                value = (T){value.re + (beta.re * old.re - beta.im * old.im),
-                            value.im + (beta.re * old.im + beta.im * old.re)};
+                value = NAME(plus)(value, NAME(times)(beta, *element));
             }
             *element = value;
-#else
-            const T value = alpha * column[i];
-            if (!first) {
-                *element = value + *element;
-            } else if (gemm->overwrite) {
-                *element = value;
-            } else {
-                *element = value + beta * *element;
-            }
-#endif
         }
     }
 }
 
-/* Extents of the blocks for this product. */
-static gemm_blocks NAME(blocks)(const tnri_gemm *gemm)
+/* Extents of the blocks for a product of these extents; they grow with them. */
+static gemm_blocks NAME(gemm_blocks)(int64_t m, int64_t n, int64_t k)
 {
     gemm_blocks blocks;
-    blocks.m = gemm->m < GEMM_MC ? (gemm->m + MR - 1) / MR * MR : GEMM_MC / MR * MR;
-    blocks.n = gemm->n < GEMM_NC ? (gemm->n + NR - 1) / NR * NR : GEMM_NC / NR * NR;
-    blocks.k = gemm->k < GEMM_KC ? gemm->k : GEMM_KC;
+    blocks.m = m < GEMM_MC / MR * MR ? (m + MR - 1) / MR * MR : GEMM_MC / MR * MR;
+    blocks.n = n < GEMM_NC / NR * NR ? (n + NR - 1) / NR * NR : GEMM_NC / NR * NR;
+    blocks.k = k < GEMM_KC ? k : GEMM_KC;
     const uint64_t a_bytes = (uint64_t)(blocks.m * blocks.k) * sizeof(T);
     const uint64_t b_bytes = (uint64_t)(blocks.n * blocks.k) * sizeof(T);
     blocks.a_bytes = (a_bytes + 63U) & ~(uint64_t)63U;
@@ -147,7 +144,7 @@ static gemm_blocks NAME(blocks)(const tnri_gemm *gemm)
 
 static void NAME(gemm_packed)(const tnri_gemm *gemm, char *scratch)
 {
-    const gemm_blocks blocks = NAME(blocks)(gemm);
+    const gemm_blocks blocks = NAME(gemm_blocks)(gemm->m, gemm->n, gemm->k);
     REAL *packed_a = (REAL *)(void *)scratch;
     REAL *packed_b = (REAL *)(void *)(scratch + blocks.a_bytes);
     const T *a = gemm->a;
@@ -181,14 +178,9 @@ static void NAME(gemm_packed)(const tnri_gemm *gemm, char *scratch)
     }
 }
 
+#undef VEC
 #undef LANES
 #undef MR
 #undef PARTS
-#undef T
-#undef REAL
-#undef VEC
-#undef NAME
-#undef FIELD
-#undef COMPLEX
 #undef MV
 #undef NR

@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small products of one dtype. Expects T, REAL, NAME(x), FIELD (the union member of the dtype), and COMPLEX 0 or 1.
- * Strides in elements.
+ * Small products of one real or complex dtype (each_dtype.inl.h). Strides in elements.
  */
-
-#if COMPLEX
-static inline T NAME(fma)(T sum, T x, T y)
-{
-    return (T){sum.re + (x.re * y.re - x.im * y.im), sum.im + (x.re * y.im + x.im * y.re)};
-}
-static inline T NAME(times)(T x, T y) { return (T){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
-static inline T NAME(sum)(T x, T y) { return (T){x.re + y.re, x.im + y.im}; }
-static inline T NAME(sign)(T x, REAL sign) { return (T){x.re, sign * x.im}; }
-#define SIGNED(x, factor) NAME(sign)((x), (factor))
-#else
-static inline T NAME(fma)(T sum, T x, T y) { return sum + x * y; }
-static inline T NAME(times)(T x, T y) { return x * y; }
-static inline T NAME(sum)(T x, T y) { return x + y; }
-#define SIGNED(x, factor) (x)
-#endif
 
 static inline void NAME(store)(const tnri_gemm *gemm, T *c, T product)
 {
-    if (gemm->overwrite) {
-        *c = NAME(times)(gemm->alpha.FIELD, product);
-    } else {
-        *c = NAME(sum)(NAME(times)(gemm->alpha.FIELD, product), NAME(times)(gemm->beta.FIELD, *c));
-    }
+    const T scaled = NAME(times)(NAME(scalar)(gemm->alpha), product);
+    *c = gemm->overwrite ? scaled : NAME(plus)(scaled, NAME(times)(NAME(scalar)(gemm->beta), *c));
 }
 
 /* `rows` elements of one column of c, held in registers over k; inlined for the constants 8, 4, 2 and 1. */
@@ -35,21 +15,15 @@ static inline __attribute__((always_inline)) void NAME(piece)(const tnri_gemm *g
 {
     T sums[8];
     for (int i = 0; i < rows; ++i) {
-#if COMPLEX
-        sums[i] = (T){0, 0};
-#else
-        sums[i] = 0;
-#endif
+        sums[i] = NAME(zero)();
     }
-#if COMPLEX
     const REAL sign_a = gemm->conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = gemm->conjugate_b ? (REAL)-1 : (REAL)1;
-#endif
     for (int64_t p = 0; p < gemm->k; ++p) {
-        const T right = SIGNED(b[p * gemm->b_row], sign_b);
+        const T right = NAME(conjugated)(b[p * gemm->b_row], sign_b);
         const T *left = a + p * gemm->a_column;
         for (int i = 0; i < rows; ++i) {
-            sums[i] = NAME(fma)(sums[i], SIGNED(left[i * a_row], sign_a), right);
+            sums[i] = NAME(plus)(sums[i], NAME(times)(NAME(conjugated)(left[i * a_row], sign_a), right));
         }
     }
     if (TNRI_LIKELY(gemm->plain)) {
@@ -67,9 +41,9 @@ static inline __attribute__((always_inline)) void NAME(piece)(const tnri_gemm *g
 static inline __attribute__((always_inline)) void NAME(columns)(const tnri_gemm *gemm, int64_t a_row)
 {
     const T *a = gemm->a;
-    const T *b = gemm->b;
-    T *c = gemm->c;
-    for (int64_t j = 0; j < gemm->n; ++j, b += gemm->b_column, c += gemm->c_column) {
+    for (int64_t j = 0; j < gemm->n; ++j) {
+        const T *b = (const T *)gemm->b + j * gemm->b_column;
+        T *c = (T *)gemm->c + j * gemm->c_column;
         int64_t i = 0;
         for (; i + 8 <= gemm->m; i += 8) {
             NAME(piece)(gemm, a + i * a_row, a_row, b, c + i * gemm->c_row, 8);
@@ -97,9 +71,14 @@ static void NAME(gemm_small)(const tnri_gemm *gemm)
     }
 }
 
-#undef SIGNED
-#undef T
-#undef REAL
-#undef NAME
-#undef FIELD
-#undef COMPLEX
+static void NAME(gemm_scale)(const tnri_gemm *gemm)
+{
+    const T beta = NAME(scalar)(gemm->beta);
+    for (int64_t j = 0; j < gemm->n; ++j) {
+        T *column = (T *)gemm->c + j * gemm->c_column;
+        for (int64_t i = 0; i < gemm->m; ++i) {
+            T *element = column + i * gemm->c_row;
+            *element = gemm->overwrite ? NAME(zero)() : NAME(times)(beta, *element);
+        }
+    }
+}

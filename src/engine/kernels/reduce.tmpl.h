@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of one dtype. Expects T, NAME(x), and KIND as in elementwise.tmpl.h (UNSIGNED for integers).
+ * Sums of one dtype (each_dtype.inl.h).
  *
  * Pairwise: a range is halved until it is short, so the error of a float sum grows with the logarithm of its length
  * (Higham, "The accuracy of floating point summation", SIAM J. Sci. Comput. 14, 1993). Several reduced axes are nested: each
  * axis is pairwise over the sums of the axes inside it. Byte strides.
  */
-
-#if KIND == KIND_INTEGER
-static inline T NAME(plus)(T a, T b) { return (T)((UNSIGNED)a + (UNSIGNED)b); }
-static const T NAME(zero) = 0;
-#elif KIND == KIND_REAL
-static inline T NAME(plus)(T a, T b) { return a + b; }
-static const T NAME(zero) = 0;
-#else
-static inline T NAME(plus)(T a, T b) { return (T){a.re + b.re, a.im + b.im}; }
-static const T NAME(zero) = {0, 0};
-#endif
 
 #define ELEMENT(p) (*(const T *)(const void *)(p))
 
@@ -27,7 +16,7 @@ static T NAME(line)(const char *a, int64_t step, int64_t count)
         const int64_t half = count / 2 / LANES * LANES;
         return NAME(plus)(NAME(line)(a, step, half), NAME(line)(a + half * step, step, count - half));
     }
-    T sum = NAME(zero);
+    T sum = NAME(zero)();
     int64_t i = 0;
     if (count >= LANES) {
         T lanes[LANES];
@@ -155,7 +144,3 @@ static void NAME(sum)(const reduced_axes *reduced, char *out, int64_t out_step, 
 }
 
 #undef ELEMENT
-#undef T
-#undef UNSIGNED
-#undef KIND
-#undef NAME
