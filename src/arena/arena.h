@@ -228,6 +228,9 @@ void tnri_pool_detach(tnr_domain *domain, const tnr_block *block);
  */
 bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block);
 
+/* Does the hwloc that runs fit the one built in? TNR_OK where none is. */
+tnr_status tnri_hwloc_check(void);
+
 /* Need of one record of `bytes` bytes. */
 tnr_status tnri_record_need(uint64_t bytes, tnr_need *need);
 

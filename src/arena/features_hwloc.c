@@ -5,6 +5,7 @@
  */
 #include <hwloc.h>
 
+#include "arena.h"
 #include "features_internal.h"
 
 tnr_status tnri_hwloc_check(void) { return tnri_hwloc_version_check(HWLOC_API_VERSION, hwloc_get_api_version()); }

@@ -11,7 +11,4 @@
  * any two. */
 tnr_status tnri_hwloc_version_check(unsigned built, unsigned running);
 
-/* The check with the real numbers; TNR_OK where hwloc is not built in. */
-tnr_status tnri_hwloc_check(void);
-
 #endif /* TENURE_ARENA_FEATURES_INTERNAL_H */

@@ -29,7 +29,7 @@ function level(room) {
 # Room that a public header belongs to; tenure.h is all of them.
 function public_room(name) {
     if (name ~ /^(version|status|features|dtype|domain)\.h$/) return "arena"
-    if (name ~ /^(view|tensor|group|interchange)\.h$/) return "storage"
+    if (name ~ /^(view|tensor|group|build|interchange)\.h$/) return "storage"
     if (name ~ /^(engine|plan|tenure)\.h$/) return "engine"
     if (name == "mpi.h") return "mpi"
     if (name == "cuda.h") return "cuda"
