@@ -32,6 +32,11 @@ if(BLIS_INCLUDE_DIR AND BLIS_LIBRARY AND NOT DEFINED BLIS_VERSION)
     endif()
 endif()
 
+if(BLIS_INCLUDE_DIR AND BLIS_LIBRARY AND NOT DEFINED BLIS_VERSION)
+    message(STATUS "BLIS is there, but a program with blis.h does not build or run with this compiler (an OpenMP build of "
+                   "BLIS needs the compiler's omp.h, Debian: libomp-dev for Clang)")
+endif()
+
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(BLIS REQUIRED_VARS BLIS_LIBRARY BLIS_INCLUDE_DIR BLIS_VERSION)
 if(BLIS_FOUND AND NOT TARGET BLIS::blis)

@@ -163,8 +163,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view 
  *
  * The portable kernels pack their operands. The first product that does, and each that needs more than any before it,
  * takes scratch from the engine's domain (TNR_ERR_MEMORY before the first write), which the engine keeps and never makes
- * smaller; every other call takes nothing. It is a block of the domain's statistics, in no ledger, and no buffer of the
- * pool. tnr_engine_options.scratch_bytes takes it when the engine is made.
+ * smaller; every other call takes nothing. It is a block of the domain, in its ledger as scratch, and no buffer of the pool.
+ * tnr_engine_options.scratch_bytes takes it when the engine is made.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_view *a, const tnr_view *b,
                                                   const tnr_matmul_options *options, const tnr_view_mut *out);

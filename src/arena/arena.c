@@ -402,11 +402,12 @@ tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_option
     TNR_REQUIRE(options->placement.kind == TNR_MEMORY_HOST || options->placement.kind == TNR_MEMORY_PINNED ||
                     options->placement.kind == TNR_MEMORY_MANAGED,
                 TNR_ERR_RESIDENCY, "arena_create: the region must be memory that the host reaches directly");
-    TNR_REQUIRE(options->placement.cpu_affinity == TNR_NONE &&
-                    (options->placement.device == TNR_NONE ||
-                     (options->placement.device > TNR_NONE && options->placement.kind != TNR_MEMORY_HOST)),
-                TNR_ERR_ARGUMENT,
-                "arena_create: a node is stamped only on memory that the library bound, a device only on memory near one");
+    TNR_REQUIRE(
+        options->placement.cpu_affinity == TNR_NONE &&
+            (options->placement.device == TNR_NONE ||
+             (options->placement.device > TNR_NONE && options->placement.kind != TNR_MEMORY_HOST)),
+        TNR_ERR_ARGUMENT,
+        "arena_create: a node is stamped only on memory that the library bound, a device only on memory near one");
 
     const uint64_t max_blocks = options->max_blocks != 0 ? options->max_blocks : default_max_blocks(bytes);
     layout at = {0, 0, 0, 0, 0};

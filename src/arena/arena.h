@@ -59,8 +59,8 @@ typedef struct tnri_slab {
     tnri_handle *free;
     tnri_slab_chunk *chunks;
     uint64_t chunk_count;
-    uint64_t slots; /* in all chunks */
-    uint64_t live;  /* slots that are out */
+    uint64_t slots;    /* in all chunks */
+    uint64_t live;     /* slots that are out */
     tnri_lock growing; /* held by the one thread that asks the home for a chunk; taken before `lock` */
 } tnri_slab;
 
@@ -111,13 +111,14 @@ typedef enum tnri_block_use {
 typedef struct tnri_domain_class {
     const char *name; /* NULL: the program's table has it */
     /* Fill *block, its number by tnri_mint or the class's own count. bytes >= 1, alignment a power of two >= 64. */
-    tnr_status (*allocate)(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use, tnr_block *block);
+    tnr_status (*allocate)(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+                           tnr_block *block);
     /*
      * TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed, for a block that is not out, or not for this use: a program cannot
      * give back the bytes of a tensor. Classes without program_blocks are only given blocks that are known to be good.
      */
     tnr_status (*release)(tnr_domain *domain, const tnr_block *block, tnri_block_use use);
-    tnr_status (*map)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host); /* NULL: direct */
+    tnr_status (*map)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host);  /* NULL: direct */
     tnr_status (*unmap)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host); /* NULL: direct */
     void (*statistics)(tnr_domain *domain, tnr_domain_statistics *statistics);
     /*
@@ -159,15 +160,15 @@ struct tnr_domain {
     uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
-    bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
-    bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
-    tnr_block record;    /* block of the home that holds this struct, when it is another domain's */
-    uint64_t users;      /* guarded by the home's slab lock */
-    tnr_ledger ledger;   /* guarded by the home's slab lock */
+    bool coherent;     /* several mappings of one block may be written through at a time; true for direct access */
+    bool closed;       /* a pool whose tensors live on; guarded by the home's slab lock */
+    tnr_block record;  /* block of the home that holds this struct, when it is another domain's */
+    uint64_t users;    /* guarded by the home's slab lock */
+    tnr_ledger ledger; /* guarded by the home's slab lock */
     _Atomic uint64_t minted; /* allocation numbers given out */
-    tnri_slab slab;      /* used when home == self */
-    tnri_tally tally;    /* for classes that do not count themselves */
-    void *state;         /* the class's own */
+    tnri_slab slab;          /* used when home == self */
+    tnri_tally tally;        /* for classes that do not count themselves */
+    void *state;             /* the class's own */
 };
 
 /* Give back the record of a domain that nothing uses any more: class close, then the block that holds it. */
@@ -177,8 +178,8 @@ void tnri_domain_free_record(tnr_domain *domain);
 tnr_domain_id tnri_identity_of(uint64_t serial);
 
 /* Fill the common part: identity (a new serial: TNR_ERR_OVERFLOW when none is left), home, access, placement. */
-tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, tnr_domain *home, tnr_placement placement,
-                            tnr_host_access access);
+tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, tnr_domain *home,
+                            tnr_placement placement, tnr_host_access access);
 
 /*
  * Take a zeroed block of the domain's home for a record of ours (a domain, a group, an engine, a table). Not in the ledger;
@@ -206,6 +207,9 @@ tnr_status tnri_block_retake(tnr_domain *domain, const tnr_block *lent, tnr_bloc
 
 /* Next allocation number of a domain. */
 uint64_t tnri_mint(tnr_domain *domain);
+
+/* Enter bytes that are no tensor's. */
+void tnri_ledger_allocation(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes);
 
 /* Enter a copy of `bytes` bytes in the ledger of the domain of its destination; NULL (adopted memory): nowhere. */
 void tnri_ledger_copy(tnr_domain *domain, tnr_copy_reason reason, uint64_t bytes);

@@ -39,20 +39,20 @@ void tnri_record_failure(const char *format, ...) TNRI_PRINTF(1, 2) TNRI_COLD;
 unsigned tnri_failures_recorded(void);
 
 /* Return on failure; the text is already recorded. */
-#define TNR_TRY(expression)                         \
-    do {                                            \
+#define TNR_TRY(expression)                           \
+    do {                                              \
         const tnr_status tnri_status_ = (expression); \
-        if (TNRI_UNLIKELY(tnri_status_ != TNR_OK)) { \
-            return tnri_status_;                    \
-        }                                           \
+        if (TNRI_UNLIKELY(tnri_status_ != TNR_OK)) {  \
+            return tnri_status_;                      \
+        }                                             \
     } while (0)
 
 /* Return a failure when the condition does not hold. */
-#define TNR_REQUIRE(condition, status, ...)             \
-    do {                                                \
-        if (TNRI_UNLIKELY(!(condition))) {              \
-            return tnri_fail((status), __VA_ARGS__);    \
-        }                                               \
+#define TNR_REQUIRE(condition, status, ...)          \
+    do {                                             \
+        if (TNRI_UNLIKELY(!(condition))) {           \
+            return tnri_fail((status), __VA_ARGS__); \
+        }                                            \
     } while (0)
 
 /* For %lld and %llu, whose argument types differ between platforms. */

@@ -2,6 +2,15 @@
 /* The ledger of a domain: what was allocated and copied there, by reason. Guarded by the lock of the home's slab. */
 #include "arena.h"
 
+void tnri_ledger_allocation(tnr_domain *domain, tnr_allocation_reason reason, uint64_t bytes)
+{
+    tnri_lock *lock = &domain->home->slab.lock;
+    tnri_lock_take(lock);
+    domain->ledger.allocations[reason].count++;
+    domain->ledger.allocations[reason].bytes += bytes;
+    tnri_lock_give(lock);
+}
+
 void tnri_ledger_copy(tnr_domain *domain, tnr_copy_reason reason, uint64_t bytes)
 {
     if (domain == NULL) {

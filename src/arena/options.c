@@ -9,11 +9,13 @@ tnr_status tnri_options_take(const char *op, const void *given, size_t least, vo
     }
     size_t size;
     memcpy(&size, given, sizeof(size));
-    TNR_REQUIRE(size >= least, TNR_ERR_ARGUMENT, "%s: options of %llu bytes, at least %llu expected: start from the initialiser",
-                op, TNRI_LLU(size), TNRI_LLU(least));
+    TNR_REQUIRE(size >= least, TNR_ERR_ARGUMENT,
+                "%s: options of %llu bytes, at least %llu expected: start from the initialiser", op, TNRI_LLU(size),
+                TNRI_LLU(least));
     const unsigned char *bytes = given;
     for (size_t at = known_size; at < size; at++) {
-        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT, "%s: the options set something that this version does not know", op);
+        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT, "%s: the options set something that this version does not know",
+                    op);
     }
     memcpy(known, given, size < known_size ? size : known_size);
     memcpy(known, &known_size, sizeof(known_size));

@@ -24,7 +24,8 @@ const char *tnri_program_domain_name(const tnr_domain *domain) { return state_of
 static tnr_status answer_of(const program_state *state, const char *entry, unsigned recorded, tnr_status status)
 {
     if (TNRI_UNLIKELY((unsigned)status > (unsigned)TNR_ERR_IO)) {
-        return tnri_fail(TNR_ERR_BACKEND, "%s: %s answered %d, which is no status", state->ops.name, entry, (int)status);
+        return tnri_fail(TNR_ERR_BACKEND, "%s: %s answered %d, which is no status", state->ops.name, entry,
+                         (int)status);
     }
     if (TNRI_UNLIKELY(status != TNR_OK) && tnri_failures_recorded() == recorded) {
         return tnri_fail(status, "%s: %s failed: %s", state->ops.name, entry, tnr_status_text(status));
@@ -46,11 +47,11 @@ static tnr_status program_allocate(tnr_domain *domain, uint64_t bytes, uint64_t 
         }
         return answer_of(state, "allocate", recorded, status);
     }
-    if (taken.bytes < bytes ||
-        (domain->access == TNR_ACCESS_DIRECT &&
-         (taken.address == NULL || ((uintptr_t)taken.address & (alignment - 1)) != 0))) {
+    if (taken.bytes < bytes || (domain->access == TNR_ACCESS_DIRECT &&
+                                (taken.address == NULL || ((uintptr_t)taken.address & (alignment - 1)) != 0))) {
         state->ops.release(state->own, &taken);
-        return tnri_fail(TNR_ERR_BACKEND, "%s: allocate answered %llu bytes, misaligned or fewer than the %llu asked for",
+        return tnri_fail(TNR_ERR_BACKEND,
+                         "%s: allocate answered %llu bytes, misaligned or fewer than the %llu asked for",
                          state->ops.name, TNRI_LLU(taken.bytes), TNRI_LLU(bytes));
     }
     taken.allocation = tnri_mint(domain);
@@ -78,7 +79,8 @@ static tnr_status program_map(tnr_domain *domain, const tnr_block *block, tnr_ma
         if (mapped != NULL) {
             (void)state->ops.unmap(state->own, block, mode, mapped);
         }
-        return tnri_fail(TNR_ERR_BACKEND, "%s: map answered success and a pointer that is NULL or not aligned to %d bytes",
+        return tnri_fail(TNR_ERR_BACKEND,
+                         "%s: map answered success and a pointer that is NULL or not aligned to %d bytes",
                          state->ops.name, MAP_ALIGNMENT);
     }
     *host = mapped;
@@ -129,7 +131,8 @@ static tnr_status take_ops(const tnr_domain_config *config, tnr_domain_ops *ops)
                 TNRI_LLU(LEAST_OPS_BYTES));
     const unsigned char *bytes = (const unsigned char *)config->ops;
     for (size_t at = sizeof(*ops); at < config->ops_size; at++) {
-        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT, "domain_create: the table has an entry that this version does not know");
+        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT,
+                    "domain_create: the table has an entry that this version does not know");
     }
     memset(ops, 0, sizeof(*ops));
     memcpy(ops, config->ops, config->ops_size < sizeof(*ops) ? config->ops_size : sizeof(*ops));

@@ -130,8 +130,8 @@ tnr_status tnr_domain_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alig
                     "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
         alignment = TNRI_UNIT;
     }
-    TNR_REQUIRE(tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
-                "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
+    TNR_REQUIRE(tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT, "domain_allocate: alignment %llu is no power of two",
+                TNRI_LLU(alignment));
     if (TNRI_UNLIKELY(bytes == 0)) {
         memset(block, 0, sizeof(*block));
         return TNR_OK;
@@ -144,8 +144,7 @@ tnr_status tnr_domain_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alig
 
 tnr_status tnr_domain_release(tnr_domain *domain, const tnr_block *block)
 {
-    TNR_REQUIRE(domain != NULL && block != NULL, TNR_ERR_ARGUMENT,
-                "domain_release: domain and block must not be NULL");
+    TNR_REQUIRE(domain != NULL && block != NULL, TNR_ERR_ARGUMENT, "domain_release: domain and block must not be NULL");
     if (TNRI_UNLIKELY(block->bytes == 0 && block->address == NULL)) {
         return TNR_OK;
     }

@@ -12,8 +12,7 @@ tnr_status tnri_mint_serial(const char *op, _Atomic uint64_t *last, uint64_t *se
     uint64_t seen = atomic_load_explicit(last, memory_order_relaxed);
     do {
         TNR_REQUIRE(seen != UINT64_MAX, TNR_ERR_OVERFLOW, "%s: all serial numbers of this process are used up", op);
-    } while (
-        !atomic_compare_exchange_weak_explicit(last, &seen, seen + 1, memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(last, &seen, seen + 1, memory_order_relaxed, memory_order_relaxed));
     *serial = seen + 1;
     return TNR_OK;
 }

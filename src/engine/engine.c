@@ -123,6 +123,7 @@ tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data)
     if (engine->scratch.bytes < bytes) {
         tnr_block block;
         TNR_TRY(tnri_block_take(engine->domain, bytes, &block));
+        tnri_ledger_allocation(engine->domain, TNR_ALLOCATION_SCRATCH, bytes);
         tnri_block_give(engine->domain, &engine->scratch);
         engine->scratch = block;
     }

@@ -69,8 +69,8 @@ static int carrier_of(const tnri_operand *operands, int index)
 static inline bool covers_owner(const tnr_view *view, const tnr_tensor *root)
 {
     if (view->offset != 0 || view->window_begin != 0 || view->window_bytes != root->bytes ||
-        view->base != tnri_root_base(root) ||
-        view->rank != (int32_t)root->rank || view->dtype != (tnr_dtype)root->dtype) {
+        view->base != tnri_root_base(root) || view->rank != (int32_t)root->rank ||
+        view->dtype != (tnr_dtype)root->dtype) {
         return false;
     }
     uint64_t expected = 1;
@@ -95,7 +95,8 @@ static inline tnr_status check_bounds(const char *op, const tnri_operand *operan
     TNR_REQUIRE(view->window_begin <= root->bytes && view->window_bytes <= root->bytes - view->window_begin &&
                     (view->window_begin & (tnr_dtype_alignment(view->dtype) - 1)) == 0 &&
                     view->base == tnri_root_base(root),
-                TNR_ERR_BOUNDS, "%s: window of %llu bytes at %llu leaves the owner's %llu bytes, is misaligned or of other memory", op,
+                TNR_ERR_BOUNDS,
+                "%s: window of %llu bytes at %llu leaves the owner's %llu bytes, is misaligned or of other memory", op,
                 TNRI_LLU(view->window_bytes), TNRI_LLU(view->window_begin), TNRI_LLU(root->bytes));
     TNR_TRY(tnri_layout_check(op, view->rank, view->shape, view->strides, view->offset,
                               (int64_t)(view->window_bytes >> tnri_dtype_shift[view->dtype]), count));
@@ -129,11 +130,28 @@ tnr_overlap tnri_views_overlap(const tnr_view *a, const tnr_view *b)
     return tnri_lattice_overlap(&of_a, &of_b);
 }
 
+/* Two leased owners whose bytes cannot coincide, as those of two blocks never do: the usual case, without a look at layouts. */
+static inline bool owners_apart(const tnr_tensor *a, const tnr_tensor *b)
+{
+    if (a == b) {
+        return false;
+    }
+    if (a->domain != NULL && b->domain != NULL) {
+        return true;
+    }
+    const uint64_t begin_a = tnri_root_base(a);
+    const uint64_t begin_b = tnri_root_base(b);
+    return begin_a == 0 || begin_b == 0 || begin_a + a->bytes <= begin_b || begin_b + b->bytes <= begin_a;
+}
+
 static tnr_status check_overlap(const char *op, const tnri_operand *operands, int count, int written,
                                 tnri_aliasing aliasing)
 {
     for (int other = 0; other < count; other++) {
         if (other == written || (operands[other].write && other > written)) {
+            continue;
+        }
+        if (owners_apart(operands[written].view->root, operands[other].view->root)) {
             continue;
         }
         const tnr_overlap overlap = tnri_views_overlap(operands[written].view, operands[other].view);
@@ -264,14 +282,6 @@ static tnr_status map_all(const char *op, tnri_operand *operands, int count, int
     return TNR_OK;
 }
 
-/* Two owners that the host reaches directly: do their bytes lie apart? */
-static inline bool apart(const tnr_tensor *a, const tnr_tensor *b)
-{
-    const uintptr_t begin_a = (uintptr_t)a->block.address;
-    const uintptr_t begin_b = (uintptr_t)b->block.address;
-    return begin_a + a->bytes <= begin_b || begin_b + b->bytes <= begin_a;
-}
-
 /*
  * The usual case in one pass: whole tensors that the host reaches directly, nobody in the way; operand 0 may be written, and
  * in place. `count` is a constant where this is inlined. False says nothing but "take the other way", which knows the
@@ -312,7 +322,7 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
         operand->held.host = root->block.address;
         operand->data = root->bytes != 0 ? root->block.address : NULL;
         usual = root->access == TNR_ACCESS_DIRECT && covers_owner(view, root) &&
-                (in_place || held == 0 || written == NULL || apart(written, root)) &&
+                (in_place || held == 0 || written == NULL || owners_apart(written, root)) &&
                 (!in_place || atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT);
     }
     if (TNRI_LIKELY(usual)) {

@@ -59,14 +59,7 @@ static tnr_status from_array(const char *op, tnr_domain *domain, tnr_dtype dtype
                              const void *data, uint64_t bytes, tnr_copy_reason reason, tnr_tensor **tensor)
 {
     int64_t count;
-    uint64_t need;
-    TNR_TRY(tnri_shape_bytes(op, dtype, rank, shape, &count, &need));
-    TNR_REQUIRE(bytes == need, TNR_ERR_SHAPE, "%s: the shape needs %llu bytes, the buffer has %llu", op, TNRI_LLU(need),
-                TNRI_LLU(bytes));
-    TNR_REQUIRE(data != NULL || bytes == 0, TNR_ERR_ARGUMENT, "%s: data must not be NULL", op);
-    TNR_REQUIRE((uintptr_t)data % tnr_dtype_alignment(dtype) == 0, TNR_ERR_ARGUMENT,
-                "%s: data is not aligned to the %llu bytes of %s", op, TNRI_LLU(tnr_dtype_alignment(dtype)),
-                tnr_dtype_name(dtype));
+    TNR_TRY(tnri_buffer_check(op, dtype, rank, shape, data, bytes, &count));
     int64_t strides[TNR_MAX_RANK] = {0};
     if (reason == TNR_COPY_FROM_COLUMN_MAJOR) {
         tnri_compact_strides(rank, shape, strides);

@@ -15,8 +15,8 @@ static tnr_status find_any(const char *op, const tnr_group *group, tnr_slot slot
                 TNRI_LLU(slot.index), TNRI_LLU(slot.group), TNRI_LLU(group->serial));
     TNR_REQUIRE(slot.epoch == 0, TNR_ERR_STALE, "%s: slot %llu is of epoch %llu, which has ended", op,
                 TNRI_LLU(slot.index), TNRI_LLU(slot.epoch));
-    TNR_REQUIRE(slot.index < group->descriptors.count, TNR_ERR_BOUNDS, "%s: slot %llu is beyond the %llu descriptors", op,
-                TNRI_LLU(slot.index), TNRI_LLU(group->descriptors.count));
+    TNR_REQUIRE(slot.index < group->descriptors.count, TNR_ERR_BOUNDS, "%s: slot %llu is beyond the %llu descriptors",
+                op, TNRI_LLU(slot.index), TNRI_LLU(group->descriptors.count));
     *entry = tnri_group_entry_at(group, slot.index);
     return TNR_OK;
 }
@@ -191,8 +191,8 @@ tnr_status tnr_group_describe_span(tnr_group *group, tnr_slot of, tnr_dtype dtyp
     TNR_REQUIRE(size != 0, TNR_ERR_ARGUMENT, "%s: %d is no dtype", op, (int)dtype);
     const tnri_group_owner *owner = tnri_group_owner_at(group, named->owner);
     const uint64_t alignment = tnr_dtype_alignment(dtype);
-    TNR_REQUIRE(byte_begin % alignment == 0, TNR_ERR_ARGUMENT, "%s: byte %llu is not aligned to the %llu bytes of %s", op,
-                TNRI_LLU(byte_begin), TNRI_LLU(alignment), tnr_dtype_name(dtype));
+    TNR_REQUIRE(byte_begin % alignment == 0, TNR_ERR_ARGUMENT, "%s: byte %llu is not aligned to the %llu bytes of %s",
+                op, TNRI_LLU(byte_begin), TNRI_LLU(alignment), tnr_dtype_name(dtype));
     TNR_REQUIRE(((uintptr_t)owner->tensor->block.address + byte_begin) % alignment == 0 ||
                     tnri_root_access(owner->tensor) != TNR_ACCESS_DIRECT,
                 TNR_ERR_ARGUMENT, "%s: the owner's buffer is not aligned for %s", op, tnr_dtype_name(dtype));
@@ -209,7 +209,8 @@ tnr_status tnr_group_describe_span(tnr_group *group, tnr_slot of, tnr_dtype dtyp
         strides = compact;
     }
     tnr_view checked;
-    TNR_TRY(tnri_region(op, owner->tensor, tnri_generation(owner->tensor), dtype, byte_begin, byte_count, rank, shape, strides, offset, &checked));
+    TNR_TRY(tnri_region(op, owner->tensor, tnri_generation(owner->tensor), dtype, byte_begin, byte_count, rank, shape,
+                        strides, offset, &checked));
     TNR_TRY(tnri_table_reserve(op, group->home, &group->descriptors, 1));
     tnri_group_entry *entry = tnri_group_entry_at(group, group->descriptors.count);
     entry->owner = named->owner;
@@ -265,8 +266,8 @@ static tnr_status view_through(const char *op, const tnr_group *group, tnr_slot 
     tnri_group_entry *entry;
     TNR_TRY(tnri_group_find(op, group, slot, &entry));
     const tnr_tensor *root = tnri_group_owner_at(group, entry->owner)->tensor;
-    return tnri_region(op, root, tnri_generation(root), (tnr_dtype)entry->dtype, entry->byte_begin, entry->byte_count, entry->rank,
-                       entry->shape, entry->strides, entry->offset, view);
+    return tnri_region(op, root, tnri_generation(root), (tnr_dtype)entry->dtype, entry->byte_begin, entry->byte_count,
+                       entry->rank, entry->shape, entry->strides, entry->offset, view);
 }
 
 tnr_status tnr_group_view(const tnr_group *group, tnr_slot slot, tnr_view *view)
@@ -302,8 +303,8 @@ tnr_status tnr_group_split(tnr_group *group, const tnr_slot *slots, size_t count
         tnr_view_mut checked;
         TNR_TRY(view_mut_through(op, group, slots[index], &checked));
         for (size_t earlier = 0; earlier < index; earlier++) {
-            TNR_REQUIRE(slots[earlier].index != slots[index].index, TNR_ERR_ARGUMENT, "%s: slot %llu is named twice", op,
-                        TNRI_LLU(slots[index].index));
+            TNR_REQUIRE(slots[earlier].index != slots[index].index, TNR_ERR_ARGUMENT, "%s: slot %llu is named twice",
+                        op, TNRI_LLU(slots[index].index));
         }
     }
     for (size_t first = 0; first < count; first++) {

@@ -14,8 +14,8 @@ static tnr_status check_takeable(const char *op, tnr_slot slot, const tnri_group
     TNR_REQUIRE(entry->byte_begin == 0 && entry->byte_count == bytes && entry->offset == 0 &&
                     (uint64_t)count * tnr_dtype_size((tnr_dtype)entry->dtype) == bytes &&
                     tnri_is_compact(entry->rank, entry->shape, entry->strides),
-                TNR_ERR_LAYOUT, "%s: slot %llu is not the whole owner, compact from its first byte: use group_copy_out", op,
-                TNRI_LLU(slot.index));
+                TNR_ERR_LAYOUT, "%s: slot %llu is not the whole owner, compact from its first byte: use group_copy_out",
+                op, TNRI_LLU(slot.index));
     return TNR_OK;
 }
 
@@ -155,9 +155,8 @@ tnr_status tnr_group_check(const tnr_group *group)
     }
     for (uint32_t index = 0; index < group->owners.count; index++) {
         const tnri_group_owner *owner = tnri_group_owner_at(group, index);
-        const bool grouped =
-            owner->tensor != NULL &&
-            atomic_load_explicit(&owner->tensor->handle.kind, memory_order_acquire) == TNRI_HANDLE_GROUPED;
+        const bool grouped = owner->tensor != NULL && atomic_load_explicit(&owner->tensor->handle.kind,
+                                                                           memory_order_acquire) == TNRI_HANDLE_GROUPED;
         TNR_REQUIRE(grouped == (owner->live > 0) && grouped == (owner->tensor != NULL) &&
                         owner->live == count_descriptors_of(group, index),
                     TNR_ERR_BACKEND, "%s: owner %llu counts %llu live descriptors and is %s", op, TNRI_LLU(index),

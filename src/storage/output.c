@@ -46,7 +46,8 @@ tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype
                              tnr_allocation_reason reason, tnri_output *output)
 {
     TNR_REQUIRE(domain->access != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
-                "%s: the host cannot reach domain \"%s\": fill a host tensor and upload it", op, tnr_domain_name(domain));
+                "%s: the host cannot reach domain \"%s\": fill a host tensor and upload it", op,
+                tnr_domain_name(domain));
     output->reason = reason;
     output->host = NULL;
     TNR_TRY(tnri_root_take(op, domain, dtype, rank, shape, reason, &output->root));

@@ -28,7 +28,8 @@ void tnri_compact_strides(int rank, const int64_t *shape, int64_t *strides);
 
 /* Lowest and highest element offset relative to the first element (low <= 0 <= high) of a non-empty layout.
  * TNR_ERR_OVERFLOW when 64 bits cannot hold one of them. */
-tnr_status tnri_reach(const char *op, int rank, const int64_t *shape, const int64_t *strides, int64_t *low, int64_t *high);
+tnr_status tnri_reach(const char *op, int rank, const int64_t *shape, const int64_t *strides, int64_t *low,
+                      int64_t *high);
 
 /* All of a view's checks against `elements` elements of window: rank, extents, count, reach, bounds, in that order; an
  * empty view's offset must be in 0..elements. */
@@ -48,7 +49,7 @@ typedef struct tnri_lattice {
     uint64_t address;
     int rank;
     const int64_t *shape;
-    const int64_t *strides;  /* in elements */
+    const int64_t *strides; /* in elements */
     int64_t element_bytes;
 } tnri_lattice;
 
@@ -69,9 +70,10 @@ struct tnr_tensor {
     tnr_release_fn release;
     void *context;
     uint64_t group_serial; /* adopted bytes in or after a group: serial of the domain whose number they have; else 0 */
-    uint64_t split;       /* number of the split whose parts are leased; guarded by the lease word's CHANGING */
-    uint64_t split_parts; /* mask of parts leased for writing; guarded likewise */
-    uint64_t split_readers[TNRI_READER_BITS]; /* readers of part p: bit p of each, lowest digit first; guarded likewise */
+    uint64_t split;        /* number of the split whose parts are leased; guarded by the lease word's CHANGING */
+    uint64_t split_parts;  /* mask of parts leased for writing; guarded likewise */
+    uint64_t
+        split_readers[TNRI_READER_BITS]; /* readers of part p: bit p of each, lowest digit first; guarded likewise */
     uint8_t dtype;
     uint8_t rank;
     uint8_t access; /* tnr_host_access of the domain; direct for adopted bytes */
@@ -88,8 +90,8 @@ struct tnr_tensor {
 typedef struct tnri_output {
     tnr_tensor *root;
     tnr_allocation_reason reason;
-    void *host; /* of the block while it is mapped; NULL when there are no bytes */
-    char *data; /* what to write: all elements, compact and column-major; NULL when there are none */
+    void *host;    /* of the block while it is mapped; NULL when there are no bytes */
+    char *data;    /* what to write: all elements, compact and column-major; NULL when there are none */
     tnr_view view; /* of them, for kernels that take layouts */
 } tnri_output;
 
@@ -120,8 +122,8 @@ typedef struct tnri_operand {
         uint64_t split;
         uint64_t parts;      /* of the split: leased for writing */
         uint64_t read_parts; /* and for reading */
-        bool owns;   /* this operand carries the lease and mapping of its root */
-        bool writes; /* the lease is a write lease */
+        bool owns;           /* this operand carries the lease and mapping of its root */
+        bool writes;         /* the lease is a write lease */
     } held;
 } tnri_operand;
 
@@ -178,7 +180,7 @@ bool tnri_nest_step(tnri_nest *nest, int first);
  * source point at the first elements; memory must not overlap. Orders and merges axes, moves unit-stride runs by memcpy, and
  * blocks transposing pairs of axes for the cache.
  */
-void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, void *target, const int64_t *target_strides,
-                        const void *source, const int64_t *source_strides);
+void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, void *target,
+                        const int64_t *target_strides, const void *source, const int64_t *source_strides);
 
 #endif /* TENURE_STORAGE_STORAGE_H */

@@ -102,6 +102,10 @@ tnr_status tnri_tensor_check(const char *op, const tnr_tensor *tensor, uint32_t 
 /* Compact view of all of a root. */
 void tnri_root_view(const tnr_tensor *root, uint32_t generation, tnr_view *view);
 
+/* A caller's array that is to be a tensor of this shape: as long as it must be, not NULL, aligned. */
+tnr_status tnri_buffer_check(const char *op, tnr_dtype dtype, int rank, const int64_t *shape, const void *data,
+                             uint64_t bytes, int64_t *count);
+
 /* Fill a slot that nobody knows yet: nothing leased, nothing split, no release function. */
 void tnri_root_init(tnr_tensor *root, tnr_domain *domain, uint64_t bytes, tnr_dtype dtype, int rank,
                     const int64_t *shape);
@@ -125,10 +129,7 @@ static inline tnr_domain *tnri_owner_domain(const tnr_tensor *root)
 void tnri_root_free(tnr_tensor *root);
 
 /* How the host reaches a root's bytes, its domain's or direct for adopted ones. */
-static inline tnr_host_access tnri_root_access(const tnr_tensor *root)
-{
-    return (tnr_host_access)root->access;
-}
+static inline tnr_host_access tnri_root_access(const tnr_tensor *root) { return (tnr_host_access)root->access; }
 
 /* What a view says of its owner's address. */
 static inline uint64_t tnri_root_base(const tnr_tensor *root)

@@ -90,9 +90,10 @@ void tnri_root_free(tnr_tensor *root)
 
 tnr_status tnri_fail_residency(const char *op, const tnr_tensor *root)
 {
-    return tnri_fail(TNR_ERR_RESIDENCY,
-                     "%s: the bytes lie in domain \"%s\", which the host cannot reach: download them to a host domain first",
-                     op, tnr_domain_name(root->domain));
+    return tnri_fail(
+        TNR_ERR_RESIDENCY,
+        "%s: the bytes lie in domain \"%s\", which the host cannot reach: download them to a host domain first", op,
+        tnr_domain_name(root->domain));
 }
 
 tnr_status tnri_region(const char *op, const tnr_tensor *root, uint32_t generation, tnr_dtype dtype,
@@ -127,6 +128,20 @@ tnr_status tnri_region(const char *op, const tnr_tensor *root, uint32_t generati
 
 /* ---- Adopting ---------------------------------------------------------------------------------------------------------------- */
 
+tnr_status tnri_buffer_check(const char *op, tnr_dtype dtype, int rank, const int64_t *shape, const void *data,
+                             uint64_t bytes, int64_t *count)
+{
+    uint64_t need;
+    TNR_TRY(tnri_shape_bytes(op, dtype, rank, shape, count, &need));
+    TNR_REQUIRE(bytes == need, TNR_ERR_SHAPE, "%s: the shape needs %llu bytes, the buffer has %llu", op, TNRI_LLU(need),
+                TNRI_LLU(bytes));
+    TNR_REQUIRE(data != NULL || bytes == 0, TNR_ERR_ARGUMENT, "%s: data must not be NULL", op);
+    TNR_REQUIRE((uintptr_t)data % tnr_dtype_alignment(dtype) == 0, TNR_ERR_ARGUMENT,
+                "%s: data is not aligned to the %llu bytes of %s", op, TNRI_LLU(tnr_dtype_alignment(dtype)),
+                tnr_dtype_name(dtype));
+    return TNR_OK;
+}
+
 /* A handle for bytes that are already there; the block's owner is `domain`, or nobody (adopted). */
 static tnr_status wrap(tnr_domain *counted, tnr_domain *domain, const tnr_block *block, uint64_t bytes, tnr_dtype dtype,
                        int rank, const int64_t *shape, tnr_tensor **tensor)
@@ -146,14 +161,7 @@ tnr_status tnr_tensor_adopt(tnr_domain *home, tnr_dtype dtype, int rank, const i
     static const char *const op = "tensor_adopt";
     TNR_REQUIRE(home != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: home and tensor must not be NULL", op);
     int64_t count;
-    uint64_t need;
-    TNR_TRY(tnri_shape_bytes(op, dtype, rank, shape, &count, &need));
-    TNR_REQUIRE(bytes == need, TNR_ERR_SHAPE, "%s: the shape needs %llu bytes, the buffer has %llu", op, TNRI_LLU(need),
-                TNRI_LLU(bytes));
-    TNR_REQUIRE(data != NULL || bytes == 0, TNR_ERR_ARGUMENT, "%s: data must not be NULL", op);
-    TNR_REQUIRE((uintptr_t)data % tnr_dtype_alignment(dtype) == 0, TNR_ERR_ARGUMENT,
-                "%s: data is not aligned to the %llu bytes of %s", op, TNRI_LLU(tnr_dtype_alignment(dtype)),
-                tnr_dtype_name(dtype));
+    TNR_TRY(tnri_buffer_check(op, dtype, rank, shape, data, bytes, &count));
     const tnr_block block = {.address = data, .bytes = bytes};
     tnr_tensor *root;
     TNR_TRY(wrap(home->home, NULL, &block, bytes, dtype, rank, shape, &root));
@@ -201,10 +209,11 @@ static tnr_status lend_bytes(tnr_tensor *root, tnr_domain **domain, tnr_block *l
 /* All that an export tells, of a tensor that is held. */
 static tnr_status export_held(const char *op, tnr_tensor *root, tnr_exported *exported)
 {
-    TNR_REQUIRE(tnri_root_access(root) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
-                "%s: the bytes lie in domain \"%s\", which the host cannot reach directly: tnr_tensor_duplicate them to "
-                "a host domain first",
-                op, tnr_domain_name(root->domain));
+    TNR_REQUIRE(
+        tnri_root_access(root) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
+        "%s: the bytes lie in domain \"%s\", which the host cannot reach directly: tnr_tensor_duplicate them to "
+        "a host domain first",
+        op, tnr_domain_name(root->domain));
     memset(exported, 0, sizeof(*exported));
     /* An adopted buffer is its release function's, also when it is empty. */
     exported->data = root->bytes != 0 || root->domain == NULL ? root->block.address : NULL;
@@ -247,8 +256,8 @@ static tnr_status check_exported(const char *op, const tnr_exported *exported)
     TNR_REQUIRE(bytes == exported->bytes && (bytes == 0 || exported->data != NULL), TNR_ERR_SHAPE,
                 "%s: shape and bytes of the exported buffer do not agree", op);
     TNR_REQUIRE((uintptr_t)exported->data % tnr_dtype_alignment(exported->dtype) == 0, TNR_ERR_ARGUMENT,
-                "%s: data is not aligned to the %llu bytes of %s", op,
-                TNRI_LLU(tnr_dtype_alignment(exported->dtype)), tnr_dtype_name(exported->dtype));
+                "%s: data is not aligned to the %llu bytes of %s", op, TNRI_LLU(tnr_dtype_alignment(exported->dtype)),
+                tnr_dtype_name(exported->dtype));
     TNR_REQUIRE(exported->domain == NULL ||
                     (exported->block.address == exported->data && exported->block.bytes >= bytes),
                 TNR_ERR_ARGUMENT, "%s: data is not the exported block", op);
@@ -401,7 +410,8 @@ tnr_status tnr_tensor_region(const tnr_tensor *tensor, int rank, const int64_t *
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "%s: view must not be NULL", op);
     uint32_t generation;
     TNR_TRY(tnri_tensor_check(op, tensor, &generation));
-    return tnri_region(op, tensor, generation, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset, view);
+    return tnri_region(op, tensor, generation, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset,
+                       view);
 }
 
 tnr_status tnr_tensor_region_mut(tnr_tensor *tensor, int rank, const int64_t *shape, const int64_t *strides,
@@ -412,7 +422,8 @@ tnr_status tnr_tensor_region_mut(tnr_tensor *tensor, int rank, const int64_t *sh
     uint32_t generation;
     TNR_TRY(tnri_tensor_check(op, tensor, &generation));
     tnr_view made;
-    TNR_TRY(tnri_region(op, tensor, generation, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides, offset, &made));
+    TNR_TRY(tnri_region(op, tensor, generation, (tnr_dtype)tensor->dtype, 0, tensor->bytes, rank, shape, strides,
+                        offset, &made));
     TNR_REQUIRE(tnri_is_distinct(rank, shape, strides), TNR_ERR_OVERLAP,
                 "%s: two indices may fall on one element; read such a view with tnr_tensor_region", op);
     view->view = made;

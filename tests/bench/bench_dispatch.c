@@ -110,6 +110,48 @@ static void bench_elementwise(tnr_domain *heap, tnr_engine *engine)
     release_operands(&small);
 }
 
+/* Columns of `rows` elements, `ld` apart; b is read by rows when it is transposed. */
+static __attribute__((noinline)) void raw_plane(double *out, const double *a, const double *b, int64_t rows,
+                                                int64_t columns, int64_t ld, bool transposed)
+{
+    for (int64_t j = 0; j < columns; ++j) {
+        for (int64_t i = 0; i < rows; ++i) {
+            out[i + j * ld] = a[i + j * ld] + b[transposed ? j + i * ld : i + j * ld];
+        }
+    }
+}
+
+/* Layouts that are not one run: short columns, a small corner, a transposed operand. Figures are ns per element. */
+static void bench_layouts(tnr_domain *heap, tnr_engine *engine)
+{
+    static const int64_t tall[2] = {4, 100000};
+    static const int64_t square[2] = {2048, 2048};
+    const tnr_slice three = {0, 3, 1};
+    operands made;
+    double ours;
+    double peer;
+    make_operands(heap, 2, tall, &made);
+    need(tnr_view_slice_axis(&made.a, 0, three, &made.a));
+    need(tnr_view_slice_axis(&made.b, 0, three, &made.b));
+    need(tnr_view_mut_slice_axis(&made.out, 0, three, &made.out));
+    BEST_OF(ours, 5, need(tnr_add_into(engine, &made.a, &made.b, &made.out)));
+    BEST_OF(peer, 5, raw_plane(made.data[2], made.data[0], made.data[1], 3, 100000, 4, false));
+    bench_row("dispatch", "add of 3 x 100000 in 4 x 100000, per element", "ns", ours / 300000, "raw loop",
+              peer / 300000, true);
+    release_operands(&made);
+    make_operands(heap, 2, square, &made);
+    const double count = 2048.0 * 2048.0;
+    BEST_OF(ours, 1, need(tnr_add_into(engine, &made.a, &made.b, &made.out)));
+    BEST_OF(peer, 1, raw_plane(made.data[2], made.data[0], made.data[1], 2048, 2048, 2048, false));
+    bench_row("dispatch", "add of 2048 x 2048, per element", "ns", ours / count, "raw loop", peer / count, true);
+    need(tnr_view_permute(&made.b, NULL, &made.b));
+    BEST_OF(ours, 1, need(tnr_add_into(engine, &made.a, &made.b, &made.out)));
+    BEST_OF(peer, 1, raw_plane(made.data[2], made.data[0], made.data[1], 2048, 2048, 2048, true));
+    bench_row("dispatch", "add of 2048 x 2048 transposed, per element", "ns", ours / count, "raw loop", peer / count,
+              true);
+    release_operands(&made);
+}
+
 static void bench_products(tnr_domain *heap, tnr_engine *engine)
 {
     static const int64_t two[2] = {2, 2};
@@ -169,6 +211,7 @@ int bench_dispatch(void)
     need(tnr_heap_create(&heap));
     need(tnr_engine_create(heap, NULL, &engine));
     bench_elementwise(heap, engine);
+    bench_layouts(heap, engine);
     bench_products(heap, engine);
     bench_views(heap);
     need(tnr_engine_destroy(&engine));

@@ -159,7 +159,7 @@ static void check_ledger(const catalogue_call *call)
         catalogue_ok(tnr_ledger_get(pool, &pool_ledger), "ledger");
         for (int reason = 0; reason < TNR_ALLOCATION_REASON_END; ++reason) {
             assert_true(heap_ledger.allocations[reason].count == 0);
-            assert_true(reason == TNR_ALLOCATION_SCRATCH || pool_ledger.allocations[reason].count == 0);
+            assert_true(pool_ledger.allocations[reason].count == 0); /* scratch is no tensor */
         }
         for (int reason = 0; reason < TNR_COPY_REASON_END; ++reason) {
             const bool named = copies && reason == (int)call->op->copies;

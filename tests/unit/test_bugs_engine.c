@@ -563,10 +563,10 @@ static void test_MM_12_products_after_fork(void **state)
 
 /* ---- Life of an engine ----------------------------------------------------------------------------------------------------------- */
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1 /* freed memory stays resident in quarantine */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1 /* freed memory, or its shadow, stays resident */
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED 1
 #endif
 #endif

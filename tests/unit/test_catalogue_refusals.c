@@ -386,10 +386,15 @@ static void test_refused_products_take_no_scratch(void **state)
     assert_memory_equal(&before, &after, sizeof before);
     catalogue_ok(tnr_matmul_into(fresh, &reversed, &views[1].view, NULL, &views[2]), "product");
     read_counters(&after);
-    assert_true(after.home.blocks == before.home.blocks + 1); /* the scratch: in the domain, nowhere else */
+    assert_true(after.home.blocks ==
+                before.home.blocks + 1); /* the scratch: in the domain and its ledger, nowhere else */
     assert_memory_equal(&before.domain, &after.domain, sizeof before.domain);
     assert_memory_equal(&before.pool, &after.pool, sizeof before.pool);
     assert_memory_equal(&before.ledger, &after.ledger, sizeof before.ledger);
+    const tnr_ledger_entry *const scratch = &after.home_ledger.allocations[TNR_ALLOCATION_SCRATCH];
+    assert_true(scratch->count == before.home_ledger.allocations[TNR_ALLOCATION_SCRATCH].count + 1);
+    assert_true(scratch->bytes > before.home_ledger.allocations[TNR_ALLOCATION_SCRATCH].bytes);
+    after.home_ledger.allocations[TNR_ALLOCATION_SCRATCH] = before.home_ledger.allocations[TNR_ALLOCATION_SCRATCH];
     assert_memory_equal(&before.home_ledger, &after.home_ledger, sizeof before.home_ledger);
     engine = kept;
     catalogue_ok(tnr_engine_destroy(&fresh), "engine destroy");

@@ -17,9 +17,9 @@
 static void names_and_texts_come_from_the_list(void **state)
 {
     (void)state;
-#define CHECK_ROW(constant, value, name, meaning)                   \
-    assert_int_equal(constant, value);                              \
-    assert_string_equal(tnr_status_name(constant), name);           \
+#define CHECK_ROW(constant, value, name, meaning)         \
+    assert_int_equal(constant, value);                    \
+    assert_string_equal(tnr_status_name(constant), name); \
     assert_string_equal(tnr_status_text(constant), meaning);
     TNR_STATUS_MAP(CHECK_ROW)
 #undef CHECK_ROW
@@ -41,7 +41,7 @@ static void the_table_in_the_docs_is_the_list(void **state)
     fclose(file);
     page[length] = '\0';
     int rows = 0;
-#define FIND_ROW(constant, value, name, meaning)                                                   \
+#define FIND_ROW(constant, value, name, meaning)                                                  \
     assert_non_null(strstr(page, "| `" #constant "` | " #value " | " name " | " meaning " |\n")); \
     rows++;
     TNR_STATUS_MAP(FIND_ROW)
