@@ -14,7 +14,8 @@ mark_as_advanced(BLIS_INCLUDE_DIR BLIS_LIBRARY BLIS_MATH_LIBRARY)
 if(BLIS_INCLUDE_DIR AND BLIS_LIBRARY AND NOT DEFINED BLIS_VERSION)
     set(probe "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/blis_version.c")
     file(WRITE "${probe}" "#include <blis.h>\n#include <stdio.h>\n"
-                          "int main(void) { return printf(\"version %s\\n\", bli_info_get_version_str()) < 0; }\n")
+                          "int main(void) { return printf(\"version %s%s\\n\", bli_info_get_version_str(),\n"
+                          "                               bli_info_get_enable_openmp() ? \" OpenMP\" : \"\") < 0; }\n")
     if(CMAKE_CROSSCOMPILING)
         try_compile(BLIS_LINKS "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/blis_probe" "${probe}"
             CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${BLIS_INCLUDE_DIR}" LINK_LIBRARIES ${BLIS_LIBRARY} ${BLIS_MATH_LIBRARY})

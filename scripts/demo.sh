@@ -8,7 +8,7 @@ start=$PWD
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
-need_packages gcc libc6-dev cmake ninja-build pkg-config libblis-dev libhwloc-dev zlib1g-dev libpng-dev
+need_packages gcc libc6-dev cmake ninja-build pkg-config libblis-serial-dev libhwloc-dev zlib1g-dev libpng-dev
 
 if [ $# -gt 0 ]; then
     case $1 in

@@ -13,7 +13,7 @@ jobs=${TENURE_JOBS:-2}
 started=$SECONDS
 
 need_packages gcc g++ libc6-dev clang clang-format clang-tidy libclang-rt-14-dev cmake ninja-build pkg-config binutils \
-    libcmocka-dev libblis-dev libomp-dev libhwloc-dev zlib1g-dev libpng-dev mricron-data libjemalloc-dev \
+    libcmocka-dev libblis-serial-dev libhwloc-dev zlib1g-dev libpng-dev mricron-data libjemalloc-dev \
     libmimalloc-dev valgrind \
     util-linux ca-certificates git
 
