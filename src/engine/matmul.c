@@ -78,8 +78,8 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
         return tnri_fail_unsupported(op, dtype);
     }
     tnri_gemm gemm;
-    gemm.alpha = rounded(dtype, taken.alpha);
-    gemm.beta = rounded(dtype, taken.beta);
+    gemm.alpha = options != NULL ? rounded(dtype, taken.alpha) : (tnr_c64){1.0, 0.0};
+    gemm.beta = options != NULL ? rounded(dtype, taken.beta) : (tnr_c64){0.0, 0.0};
     gemm.overwrite = is_real(gemm.beta, 0.0);
     TNR_REQUIRE(gemm.overwrite || target.into != NULL, TNR_ERR_ARGUMENT,
                 "matmul: beta must be 0 where there is no output yet");

@@ -290,15 +290,8 @@ static tnr_status map_all(const char *op, tnri_operand *operands, int count, int
 static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operands, const int count,
                                                             tnri_aliasing aliasing)
 {
-    if (aliasing == TNRI_READ_BACK) {
+    if (TNRI_UNLIKELY(aliasing == TNRI_READ_BACK || operands[0].view == NULL)) {
         return false;
-    }
-    for (int index = 0; index < count; index++) {
-        const tnr_view *view = operands[index].view;
-        if (view == NULL || view->root == NULL || (unsigned)view->rank > TNR_MAX_RANK || view->split != 0 ||
-            view->offset != 0 || view->window_begin != 0 || (index > 0 && operands[index].write)) {
-            return false;
-        }
     }
     const tnr_tensor *written = operands[0].write ? operands[0].view->root : NULL;
     int held = 0;
@@ -306,20 +299,24 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
     for (; held < count && usual; held++) {
         tnri_operand *operand = &operands[held];
         const tnr_view *view = operand->view;
+        operand->held.owns = false;
+        usual = view != NULL && view->root != NULL && (unsigned)view->rank <= TNR_MAX_RANK && view->split == 0 &&
+                (held == 0 || !operand->write);
+        if (TNRI_UNLIKELY(!usual)) {
+            continue;
+        }
         tnr_tensor *root = view->root;
         /* Readers of one root each count; what is written in place is covered by the write lease. */
         const bool in_place = held > 0 && root == written;
-        operand->held.owns = !in_place;
         if (TNRI_UNLIKELY(in_place ? aliasing != TNRI_IN_PLACE || view->generation != operands[0].view->generation
                                    : !tnri_lease_try_whole(root, view->generation, operand->write))) {
-            operand->held.owns = false;
             usual = false;
             continue;
         }
+        operand->held.owns = !in_place;
         operand->held.root = root;
         operand->held.split = 0;
         operand->held.writes = operand->write;
-        operand->held.host = root->block.address;
         operand->data = root->bytes != 0 ? root->block.address : NULL;
         usual = root->access == TNR_ACCESS_DIRECT && covers_owner(view, root) &&
                 (in_place || held == 0 || written == NULL || owners_apart(written, root)) &&

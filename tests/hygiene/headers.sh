@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# headers.sh CC CXX INCLUDE GENERATED: each public header alone, and twice, as C11 and as C++17, every warning an error, and
+# headers.sh CC CXX INCLUDE GENERATED: (BI-04) each public header alone, and twice, as C11 and as C++17, every warning an error, and
 # with every other compiler of gcc, g++, clang, clang++ that is there. One-line programs in the current folder.
 set -eu
 cc=$1

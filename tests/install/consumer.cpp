@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C++17 twin of consumer.c, with a complex product as well: std::complex lies in memory as tnr_c64 does. */
+/* BI-04: the C++17 twin of consumer.c, with a complex product as well: std::complex lies in memory as tnr_c64 does. */
 #include <array>
 #include <complex>
 #include <cstdint>
