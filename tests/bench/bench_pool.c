@@ -2,7 +2,7 @@
 /*
  * Pools against allocators: one buffer taken and given back again and again, and an output of 32 MiB taken, written
  * once and given back. Peers are loaded when the program runs; one that is not there is left out. JEMALLOC_LIB,
- * MIMALLOC_LIB and RPMALLOC_LIB name other builds of them; jemalloc asks for
+ * MIMALLOC_LIB, RPMALLOC_LIB and UMPIRE_LIB name builds of them; jemalloc asks for
  * GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384. Rounds of ours and of the peers alternate, and the best round of
  * each counts.
  */
@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "bench.h"
+#include "bench_umpire.h"
 #include "tenure/domain.h"
 
-enum { ROUNDS = 9, PEERS = 4 };
+enum { ROUNDS = 9, PEERS = 5 };
 
 #define MIB ((size_t)1 << 20)
 
@@ -55,6 +56,12 @@ static int load_peers(peer peers[PEERS])
     add_peer(peers, &count, "mimalloc", bench_library("pool", "MIMALLOC_LIB", "libmimalloc.so.2"), "mi_malloc",
              "mi_free");
     add_peer(peers, &count, "rpmalloc", start_rpmalloc(), "rpmalloc", "rpfree");
+    if (bench_umpire_start("pool")) {
+        peers[count].name = "Umpire";
+        peers[count].take = bench_umpire_take;
+        peers[count].give = bench_umpire_give;
+        count++;
+    }
     return count;
 }
 
