@@ -35,6 +35,7 @@ int main(void)
     tnr_arena_options options = TNR_ARENA_OPTIONS;
     uint64_t bytes = 0;
     uint64_t control = 0;
+    options.handles = need.handles; /* from the start, so that every filling fits and not only the first */
     CHECK(tnr_arena_bytes(&need, &options, &bytes, &control, &options.max_blocks) == TNR_OK);
     printf("four tensors of 8 KiB and a block of 1000 bytes need an arena of less than 64 KiB: %s\n",
            bytes < 65536 ? "yes" : "no");
