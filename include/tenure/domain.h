@@ -12,8 +12,8 @@
  * arena are their own home, a pool lives in its parent's, a program's domain in the one it names.
  *
  * Threads: calls on one domain may come from several threads, creating things on it included; tnr_domain_close and
- * tnr_arena_reset need the domain alone. Options may be NULL everywhere: the defaults. A struct of options from an older or a
- * newer header is accepted as long as it sets nothing that this library does not know.
+ * tnr_arena_reset need the domain alone. Options may be NULL everywhere: the defaults. A struct of options from a newer header is
+ * accepted as long as it sets nothing that this library does not know, and so are those of older ones since 0.1.
  */
 #ifndef TENURE_DOMAIN_H
 #define TENURE_DOMAIN_H
@@ -171,8 +171,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_domain_create(tnr_domain *home, const tnr_
  * Close a domain and null *domain. NULL and a pointer to NULL are fine.
  *
  * TNR_ERR_BUSY, with what is in the way, while tensors, blocks, groups, engines or other domains live in it. A pool is
- * the exception: only raw blocks keep it from closing, and its tensors stay valid (see tnr_pool_create). Views of tensors that are gone must
- * not be used any more once the tensors' home is closed.
+ * the exception: only raw blocks keep it from closing, and its tensors stay valid (see tnr_pool_create). Views of tensors
+ * that are gone must not be used any more once the tensors' home is closed.
  */
 TNR_API tnr_status tnr_domain_close(tnr_domain **domain);
 
@@ -289,7 +289,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tn
  * (TNR_ERR_RESIDENCY).
  *
  * @param region start at any alignment; the head is rounded up and the loss deducted.
- * @param bytes  TNR_ERR_ARGUMENT when not even the bookkeeping fits.
+ * @param bytes  TNR_ERR_ARGUMENT when not even the bookkeeping fits, TNR_ERR_MEMORY when options->handles do not.
  * Region (and control) must outlive the arena; closing it is TNR_ERR_BUSY while anything lives in it.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *options,

@@ -12,8 +12,8 @@
  * Rules for every operation:
  * - All errors come before the first write, operands are looked at before anything is allocated, and on failure outputs,
  *   inputs and counters are as they were. One error comes later, and only from a program's domain: its unmap fails when
- *   the call ends. No new tensor exists then, leases are given back, but what was written to the caller's view, and the
- *   ledger's entry for a copy of that, stay.
+ *   the call ends. No new tensor exists then, leases are given back, but what was written to the caller's view, the
+ *   ledger's entry for a copy of that, and scratch that a product took, stay.
  * - Dtypes must match (TNR_ERR_DTYPE); shapes must be equal, or one operand has rank 0 (TNR_ERR_SHAPE).
  * - Inputs are leased for reading and outputs for writing while the call runs: TNR_ERR_BUSY on a conflict.
  * - An output may be an input's very elements, index for index (in place). Any other overlap that is not disproved is

@@ -195,8 +195,9 @@ void tnri_domain_unuse(tnr_domain *domain);
 
 /* Bytes for a tensor, 64-byte aligned; 0 bytes give a zeroed block. */
 tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block);
-/* The block is known to be good. */
+/* The block is known to be good. Undo: because what should follow failed; a pool keeps nothing of it. */
 void tnri_block_give(tnr_domain *domain, const tnr_block *block);
+void tnri_block_undo(tnr_domain *domain, const tnr_block *block);
 
 /*
  * A tensor's block becomes the program's (*lent is what it may give to tnr_domain_release), or the program's block a
@@ -225,6 +226,9 @@ bool tnri_is_heap(const tnr_domain *domain);
 /* What a block of the pool that is out is to pool->parent; and: it leaves the pool for good, the parent's block it is. */
 void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_block *parent_block);
 void tnri_pool_detach(tnr_domain *domain, const tnr_block *block);
+
+/* Take a block back as if it had not been handed out: what came from the parent for it goes there, nothing is counted. */
+void tnri_pool_undo(tnr_domain *domain, const tnr_block *block);
 
 /*
  * Retain a block of pool->parent as if it had been released to the pool. False when it does not fit under the cap or no

@@ -141,6 +141,15 @@ void tnri_block_give(tnr_domain *domain, const tnr_block *block)
     }
 }
 
+void tnri_block_undo(tnr_domain *domain, const tnr_block *block)
+{
+    if (block->bytes != 0 && tnri_is_pool(domain)) {
+        tnri_pool_undo(domain, block);
+    } else {
+        tnri_block_give(domain, block);
+    }
+}
+
 tnr_status tnri_record_take(tnr_domain *domain, uint64_t bytes, tnr_block *block)
 {
     tnr_domain *home = domain->home;

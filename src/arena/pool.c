@@ -193,7 +193,7 @@ static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment
     TNR_TRY(parent->kind->allocate(parent, bytes, alignment, TNRI_FOR_TENSOR, &taken));
     const tnr_status status = tnri_pool_entry_take(pool, entry);
     if (status != TNR_OK) {
-        tnri_block_give(parent, &taken);
+        tnri_block_undo(parent, &taken);
         return status;
     }
     *parent_block = taken;
@@ -219,6 +219,7 @@ static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint
         set_parent_block(pool, entry, &parent_block);
         entry->size_class = (uint8_t)size_class;
         entry->pooled = alignment <= TNRI_UNIT;
+        entry->stamp = TNRI_POOL_FRESH;
         pool->misses++;
         pool->held++;
         pool->held_bytes += class_bytes;
@@ -368,6 +369,26 @@ void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_bloc
     tnri_lock_take(&pool->lock);
     parent_block_of(pool, tnri_pool_find(pool, block->tag), parent_block);
     tnri_lock_give(&pool->lock);
+}
+
+void tnri_pool_undo(tnr_domain *domain, const tnr_block *block)
+{
+    tnri_pool *pool = pool_of(domain);
+    tnr_block parent_block;
+    tnri_lock_take(&pool->lock);
+    tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
+    take_back(pool, entry);
+    if (entry->stamp != TNRI_POOL_FRESH) {
+        /* It was retained before, and fitted: it still does, unless the cap was lowered or others came back meanwhile. */
+        pool->hits--;
+        pool->kept--;
+        (void)retain_or_free(pool, entry);
+        return;
+    }
+    pool->misses--;
+    drop_buffer(pool, entry, &parent_block);
+    tnri_lock_give(&pool->lock);
+    tnri_block_undo(domain->parent, &parent_block);
 }
 
 void tnri_pool_detach(tnr_domain *domain, const tnr_block *block)

@@ -28,11 +28,14 @@ typedef enum tnri_pool_state {
 } tnri_pool_state;
 
 /* One cache line: what is known of a buffer, but for the parent's tag. */
+/* Stamp of a buffer that came from the parent for the block that is out. */
+#define TNRI_POOL_FRESH UINT64_MAX
+
 typedef struct tnri_pool_entry {
     struct tnri_pool_entry *above, *below; /* class list: retained after and before this one; idle: `below` chains */
     void *address;
     uint64_t number;            /* of the block that is or was out last */
-    uint64_t stamp;             /* retained: how many were before it */
+    uint64_t stamp;             /* retained: how many were before it; TNRI_POOL_FRESH: never was */
     uint64_t parent_bytes;      /* of the parent's block */
     uint64_t parent_allocation; /* its number there */
     uint32_t index;             /* of this entry in the table */

@@ -130,15 +130,16 @@ tnr_overlap tnri_views_overlap(const tnr_view *a, const tnr_view *b)
     return tnri_lattice_overlap(&of_a, &of_b);
 }
 
-/* Two leased owners whose bytes cannot coincide, as those of two blocks never do: the usual case, without a look at layouts. */
+/* Two leased owners whose bytes do not coincide, as those of two blocks of one domain never do: without a look at layouts. */
 static inline bool owners_apart(const tnr_tensor *a, const tnr_tensor *b)
 {
     if (a == b) {
         return false;
     }
-    if (a->domain != NULL && b->domain != NULL) {
+    if (a->domain != NULL && a->domain == b->domain) {
         return true;
     }
+    /* One domain's memory may lie in another's: an arena inside a tensor, two domains over one window. */
     const uint64_t begin_a = tnri_root_base(a);
     const uint64_t begin_b = tnri_root_base(b);
     return begin_a == 0 || begin_b == 0 || begin_a + a->bytes <= begin_b || begin_b + b->bytes <= begin_a;

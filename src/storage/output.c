@@ -29,7 +29,7 @@ static void give_back(const tnri_output *output)
     tnr_tensor *root = output->root;
     tnr_domain *domain = root->domain;
     const uint64_t bytes = root->bytes;
-    tnri_block_give(domain, &root->block);
+    tnri_block_undo(domain, &root->block);
     tnri_handle_cancel(domain, output->reason, bytes, &root->handle);
 }
 
