@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "catalogue/catalogue.h"
 
@@ -158,8 +159,10 @@ static void check_ledger(const catalogue_call *call)
         catalogue_ok(tnr_ledger_get(all.heap, &heap_ledger), "ledger");
         catalogue_ok(tnr_ledger_get(pool, &pool_ledger), "ledger");
         for (int reason = 0; reason < TNR_ALLOCATION_REASON_END; ++reason) {
-            assert_true(heap_ledger.allocations[reason].count == 0);
-            assert_true(pool_ledger.allocations[reason].count == 0); /* scratch is no tensor */
+            /* A product may take the engine's scratch, once, from the engine's domain. */
+            const bool scratch = reason == TNR_ALLOCATION_SCRATCH && strncmp(call->op->name, "matmul", 6) == 0;
+            assert_true(heap_ledger.allocations[reason].count <= (scratch ? 1U : 0U));
+            assert_true(pool_ledger.allocations[reason].count == 0);
         }
         for (int reason = 0; reason < TNR_COPY_REASON_END; ++reason) {
             const bool named = copies && reason == (int)call->op->copies;
