@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
-#include <string.h>
 
 #include "catalogue/catalogue.h"
 
