@@ -12,8 +12,9 @@
  * may be negative or zero. Rank 0 is one element; any zero extent means count 0, whatever the other extents are. The
  * stride of an axis of extent 1 means nothing.
  *
- * The transforms and questions below only look at the descriptors they are given: they are pure, thread-safe, and `out` may
- * be `view` itself. Making views of an owner, asking for overlap and splitting also touch the owner's handle. Bounds are checked when a view is made and again wherever bytes are touched.
+ * The transforms and questions below only look at the descriptors they are given: they are pure, thread-safe, and
+ * `out` may be `view` itself. Making views of an owner, asking for overlap and splitting also touch the owner's
+ * handle. Bounds are checked when a view is made and again wherever bytes are touched.
  */
 #ifndef TENURE_VIEW_H
 #define TENURE_VIEW_H

@@ -145,7 +145,6 @@ tnr_status tnri_handle_take(tnr_domain *domain, tnr_allocation_reason reason, ui
     }
     tnri_handle *taken = slab->free;
     slab->free = taken->next;
-    slab->live++;
     domain->users++;
     if (reason != TNR_ALLOCATION_REASON_END) {
         domain->ledger.allocations[reason].count++;
@@ -212,7 +211,6 @@ void tnri_handle_cancel(tnr_domain *domain, tnr_allocation_reason reason, uint64
     tnri_lock_take(&slab->lock);
     handle->next = slab->free;
     slab->free = handle;
-    slab->live--;
     domain->users--;
     if (reason != TNR_ALLOCATION_REASON_END) {
         domain->ledger.allocations[reason].count--;
@@ -233,7 +231,6 @@ void tnri_handle_give(tnr_domain *domain, tnri_handle *handle, bool released)
     tnri_lock_take(&slab->lock);
     handle->next = slab->free;
     slab->free = handle;
-    slab->live--;
     if (released) {
         domain->ledger.releases++;
     }

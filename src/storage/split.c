@@ -5,17 +5,16 @@
  * at beyond their generation, so they may go at any moment: the marks then mean nothing.
  */
 #include "storage_internal.h"
+#include "view_internal.h"
 
 static tnr_status check_view(const char *op, const tnr_view *view)
 {
-    TNR_REQUIRE(view->root != NULL && view->dtype > TNR_DTYPE_NONE && view->dtype < TNR_DTYPE_END, TNR_ERR_ARGUMENT,
-                "%s: a view was not made by the library", op);
+    int64_t count;
+    TNR_TRY(tnri_view_check(op, view, &count));
+    TNR_REQUIRE(view->root != NULL, TNR_ERR_ARGUMENT, "%s: a view has no owner", op);
     TNR_REQUIRE(view->window_bytes <= INT64_MAX && view->window_begin <= INT64_MAX - view->window_bytes &&
                     view->window_begin % tnr_dtype_alignment(view->dtype) == 0,
                 TNR_ERR_BOUNDS, "%s: a view's window is out of range or misaligned", op);
-    int64_t count;
-    TNR_TRY(tnri_layout_check(op, view->rank, view->shape, view->strides, view->offset,
-                              (int64_t)(view->window_bytes >> tnri_dtype_shift[view->dtype]), &count));
     TNR_REQUIRE(view->generation == tnri_generation(view->root), TNR_ERR_STALE,
                 "%s: the view's owner was released or moved", op);
     return TNR_OK;

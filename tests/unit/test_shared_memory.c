@@ -130,6 +130,15 @@ static void a_product_without_scratch_leaves_nothing(void **state)
     assert_memory_equal(&ledger_before, &ledger_after, sizeof ledger_before);
     assert_int_equal(tnr_arena_check(arena), TNR_OK);
 
+    /* The same with a buffer that waits in the pool for just this output: it waits still, and no hit was counted. */
+    assert_int_equal(tnr_draft_begin(pool, TNR_F64, 2, shape, &draft), TNR_OK);
+    assert_int_equal(tnr_draft_abandon(&draft), TNR_OK);
+    assert_int_equal(tnr_pool_statistics_get(pool, &pool_before), TNR_OK);
+    assert_int_equal(pool_before.buffers, 1);
+    assert_int_equal(tnr_matmul(engine, &reversed, &view, NULL, &product), TNR_ERR_MEMORY);
+    assert_int_equal(tnr_pool_statistics_get(pool, &pool_after), TNR_OK);
+    assert_memory_equal(&pool_before, &pool_after, sizeof pool_before);
+
     assert_int_equal(tnr_domain_release(arena, &ballast), TNR_OK);
     assert_int_equal(tnr_tensor_release(&a), TNR_OK);
     assert_int_equal(tnr_engine_destroy(&engine), TNR_OK);
