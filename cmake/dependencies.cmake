@@ -48,7 +48,20 @@ if(TENURE_HAS_BLIS)
     tenure_pc_library("${BLIS_LIBRARY}")
 endif()
 
-# Detected only: nothing of the core is built against them.
+# Detected only: nothing of the core is built against them. A compiler wrapper without its headers, as a package of mpirun
+# alone leaves it, would stop CMake's search with an error instead of an answer.
+find_program(TENURE_MPI_WRAPPER NAMES mpicc)
+mark_as_advanced(TENURE_MPI_WRAPPER)
+if(TENURE_MPI_WRAPPER AND TENURE_WANT_MPI STREQUAL AUTO)
+    execute_process(COMMAND "${TENURE_MPI_WRAPPER}" -show OUTPUT_VARIABLE words ERROR_QUIET)
+    string(REGEX MATCHALL "-I[^ \n]+" folders "${words}")
+    foreach(folder IN LISTS folders)
+        string(SUBSTRING "${folder}" 2 -1 folder)
+        if(NOT IS_DIRECTORY "${folder}")
+            set(TENURE_WANT_MPI OFF)
+        endif()
+    endforeach()
+endif()
 tenure_find(MPI MPI COMPONENTS C)
 if(TENURE_HAS_MPI)
     set(TENURE_WORD_MPI "${MPI_C_VERSION}")

@@ -56,7 +56,7 @@ int main(void)
     show("last column:                     ", &column);
 
     tnr_view reversed;
-    CHECK(tnr_view_slice_axis(&all, 1, (tnr_slice){0, TNR_END, -1}, &reversed) == TNR_OK);
+    CHECK(tnr_view_slice_axis(&all, 1, (tnr_range){0, TNR_END, -1}, &reversed) == TNR_OK);
     show("columns backwards:               ", &reversed);
 
     /* A compact view has any shape of its count. The transposed one has not: no strides can say it. */

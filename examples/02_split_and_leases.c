@@ -45,8 +45,8 @@ int main(void)
     /* Even and odd rows: their bytes interleave, and yet they share none. */
     tnr_view_mut part[2];
     bool granted = false;
-    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_slice){0, TNR_END, 2}, &part[0]) == TNR_OK);
-    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_slice){1, TNR_END, 2}, &part[1]) == TNR_OK);
+    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_range){0, TNR_END, 2}, &part[0]) == TNR_OK);
+    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_range){1, TNR_END, 2}, &part[1]) == TNR_OK);
     CHECK(tnr_view_mut_split(part, 2, &granted) == TNR_OK && granted);
     CHECK(tnr_map_write(&part[0], &writer[0]) == TNR_OK);
     CHECK(tnr_map_write(&part[1], &writer[1]) == TNR_OK);
@@ -57,8 +57,8 @@ int main(void)
     printf("granted: even and odd rows were written at the same time\n");
 
     /* Rows 0 to 2 and 2 to 3 share row 2. No proof is an answer, not an error. */
-    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_slice){0, 3, 1}, &part[0]) == TNR_OK);
-    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_slice){2, 4, 1}, &part[1]) == TNR_OK);
+    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_range){0, 3, 1}, &part[0]) == TNR_OK);
+    CHECK(tnr_view_mut_slice_axis(&all, 0, (tnr_range){2, 4, 1}, &part[1]) == TNR_OK);
     CHECK(tnr_view_mut_split(part, 2, &granted) == TNR_OK && !granted);
     printf("not granted: rows 0 to 2 and rows 2 to 3\n");
 

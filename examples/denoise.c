@@ -2,8 +2,9 @@
 /*
  * denoise: read a NIfTI volume, smooth its noise and keep its edges, show what happened to values and to storage.
  *
- * The whole main line of the library on real data: bytes are read into a draft that becomes a tensor, the engine works
- * on shifted views of it in place, scratch is made once, and the ledger shows that steps allocate and copy nothing.
+ * The whole main line of the library on real data: bytes are read into a draft that becomes a tensor; each NUMA node that
+ * the process may use gets a slab of the volume by a named copy, in memory bound to it; the node's engine works there on
+ * shifted views, in place; scratch is made once, and the ledger shows that steps allocate and copy nothing.
  * Bad input of any kind is one line on stderr and exit code 1; no picture is left then.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, fstat, isatty */
@@ -20,7 +21,7 @@
 #include <tenure/tenure.h>
 
 #include "denoise/nifti.h"
-#include "denoise/perona_malik.h"
+#include "denoise/slabs.h"
 #include "denoise/slices_png.h"
 
 static const char usage[] =
@@ -53,12 +54,14 @@ typedef struct program {
     options options;
     nifti_header header;
     tnr_domain *heap;
-    tnr_engine *engine;
+    tnr_topology *topology;
+    tnr_machine *machine;
+    tnr_engine *engine; /* the machine's default */
     tnr_tensor *volume;
     tnr_tensor *sum; /* rank 0 */
     slices before;
     slices after;
-    perona_malik pm;
+    slabs slabs;
     FILE *picture;
 } program;
 
@@ -178,54 +181,50 @@ static bool find_figures(program *p, figures *f)
 {
     static const int axes[3] = {0, 1, 2};
     tnr_view view;
-    tnr_view_mut sum;
-    tnr_read_map map;
+    tnr_view_mut scalar;
     double total = 0.0;
-    if (!done(tnr_tensor_view(p->volume, &view)) || !done(tnr_tensor_view_mut(p->sum, &sum)) ||
-        !done(tnr_sum_into(p->engine, &view, axes, 3, &sum)) || !done(tnr_view_get(&sum.view, NULL, &total)) ||
-        !done(tnr_map_read(&view, &map))) {
+    if (!done(tnr_tensor_view(p->volume, &view)) || !done(tnr_tensor_view_mut(p->sum, &scalar)) ||
+        !done(tnr_sum_into(p->engine, &view, axes, 3, &scalar)) || !done(tnr_view_get(&scalar.view, NULL, &total)) ||
+        !done(tnr_min_into(p->engine, &view, axes, 3, &scalar)) ||
+        !done(tnr_view_get(&scalar.view, NULL, &f->lowest)) ||
+        !done(tnr_max_into(p->engine, &view, axes, 3, &scalar)) ||
+        !done(tnr_view_get(&scalar.view, NULL, &f->highest))) {
         return false;
     }
-    const double *voxels = map.data; /* the whole of a tensor: compact */
-    int64_t count = 1;
-    for (int i = 0; i < 3; i++) {
-        count *= view.shape[i];
-    }
-    f->mean = total / (double)count;
-    f->lowest = voxels[0];
-    f->highest = voxels[0];
-    for (int64_t i = 1; i < count; i++) {
-        f->lowest = voxels[i] < f->lowest ? voxels[i] : f->lowest;
-        f->highest = voxels[i] > f->highest ? voxels[i] : f->highest;
-    }
-    return done(tnr_unmap_read(&map));
+    f->mean = total / ((double)view.shape[0] * (double)view.shape[1] * (double)view.shape[2]);
+    return true;
 }
 
-/* What the ledgers of the heap and of the engine's pool say, all reasons together. */
+/* What the ledgers of the heap and of each node's memory say, all reasons together. */
 typedef struct storage_count {
     uint64_t tensors;
     uint64_t copies;
     uint64_t blocks; /* every block that the heap ever handed out: handles, scratch and state too */
 } storage_count;
 
+static bool add_ledger(tnr_domain *domain, storage_count *count)
+{
+    tnr_ledger ledger;
+    tnr_ledger_entry made;
+    tnr_ledger_entry copied;
+    if (!done(tnr_ledger_get(domain, &ledger))) {
+        return false;
+    }
+    tnr_ledger_total(&ledger, &made, &copied);
+    count->tensors += made.count;
+    count->copies += copied.count;
+    return true;
+}
+
 static bool count_storage(const program *p, storage_count *count)
 {
-    tnr_domain *const domains[2] = {p->heap, tnr_engine_pool(p->engine)};
     memset(count, 0, sizeof *count);
-    for (int d = 0; d < 2; d++) {
-        tnr_ledger ledger;
-        if (!done(tnr_ledger_get(domains[d], &ledger))) {
-            return false;
-        }
-        for (int i = 0; i < TNR_ALLOCATION_REASON_END; i++) {
-            count->tensors += ledger.allocations[i].count;
-        }
-        for (int i = 0; i < TNR_COPY_REASON_END; i++) {
-            count->copies += ledger.copies[i].count;
-        }
+    bool good = add_ledger(p->heap, count);
+    for (int i = 0; i < p->slabs.count && good; i++) {
+        good = add_ledger(tnr_engine_pool(p->slabs.slab[i].engine), count);
     }
     tnr_domain_statistics statistics;
-    if (!done(tnr_domain_statistics_get(p->heap, &statistics))) {
+    if (!good || !done(tnr_domain_statistics_get(p->heap, &statistics))) {
         return false;
     }
     count->blocks = statistics.allocations;
@@ -244,8 +243,12 @@ static double seconds(void)
 static bool read_volume(program *p)
 {
     char message[NIFTI_MESSAGE_BYTES];
+    tnr_machine_options machine = TNR_MACHINE_OPTIONS;
+    machine.pool_max_bytes = 0; /* everything is made once */
     if (!done(tnr_check_build()) || !done(tnr_heap_create(&p->heap)) ||
-        !done(tnr_engine_create(p->heap, NULL, &p->engine)) ||
+        !done(tnr_topology_create(p->heap, NULL, &p->topology)) ||
+        !done(tnr_machine_create(p->heap, p->topology, &machine, &p->machine)) ||
+        !done(tnr_machine_engine(p->machine, TNR_NONE, &p->engine)) ||
         !done(tnr_tensor_zeros(p->heap, TNR_F64, 0, NULL, &p->sum))) {
         return false;
     }
@@ -269,14 +272,14 @@ static bool open_picture(program *p)
     return true;
 }
 
-static bool run_steps(program *p, const tnr_view_mut *volume)
+static bool run_steps(program *p)
 {
     const bool terminal = isatty(STDERR_FILENO) != 0;
     for (long step = 0; step < p->options.steps; step++) {
         if (terminal) {
             (void)fprintf(stderr, "\rstep %ld of %ld", step + 1, p->options.steps);
         }
-        if (perona_malik_step(&p->pm, volume) != TNR_OK) {
+        if (slabs_step(&p->slabs) != TNR_OK) {
             return fail(tnr_last_error());
         }
     }
@@ -317,6 +320,41 @@ static void print_table(const program *p, const figures *before, const figures *
     (void)printf("voxels per second  %.3g\n", voxels / per_step);
 }
 
+/* Where each slab is: asked for, bound, and really there. */
+static bool print_places(const program *p)
+{
+    (void)printf("slabs              %20s %20s %20s\n", "planes", "engine", "memory");
+    for (int i = 0; i < p->slabs.count; i++) {
+        const slab *s = &p->slabs.slab[i];
+        tnr_engine_info engine;
+        tnr_tensor_info tensor;
+        tnr_residence residence;
+        const void *data = NULL;
+        char planes[48];
+        char worker[48];
+        char memory[64];
+        if (!done(tnr_engine_describe(s->engine, &engine)) || !done(tnr_tensor_describe(s->volume, &tensor)) ||
+            !done(tnr_tensor_host_data(s->volume, &data))) {
+            return false;
+        }
+        (void)snprintf(planes, sizeof planes, "%lld to %lld", (long long)s->first,
+                       (long long)(s->first + s->planes - 1));
+        (void)snprintf(worker, sizeof worker, "node %d, %d worker%s", tnr_machine_node_at(p->machine, i),
+                       engine.workers, engine.workers == 1 ? "" : "s");
+        const int node = tensor.placement.cpu_affinity;
+        if (node == TNR_NONE) {
+            (void)snprintf(memory, sizeof memory, "not bound");
+        } else if (tnr_residence_of(data, tensor.bytes, node, &residence) == TNR_OK) {
+            (void)snprintf(memory, sizeof memory, "node %d (%llu of %llu pages)", node,
+                           (unsigned long long)residence.at_node, (unsigned long long)residence.pages);
+        } else {
+            (void)snprintf(memory, sizeof memory, "node %d (not verified)", node);
+        }
+        (void)printf("  %-16d %20s %20s %20s\n", i, planes, worker, memory);
+    }
+    return true;
+}
+
 static void print_storage(const storage_count *before, const storage_count *after)
 {
     (void)printf("ledger             %20s %20s\n", "before the steps", "after the steps");
@@ -354,22 +392,25 @@ static bool run(program *p)
     }
     if (!done(tnr_tensor_view_mut(p->volume, &volume)) ||
         !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->before)) ||
-        !done(perona_malik_begin(p->engine, p->heap, p->header.shape, p->options.kappa, p->options.dt, &p->pm)) ||
+        !done(slabs_cut(p->machine, &volume.view, p->options.kappa, p->options.dt, &p->slabs)) ||
         !count_storage(p, &storage_before)) {
         return false;
     }
 
     const double start = seconds();
-    if (!run_steps(p, &volume)) {
+    if (!run_steps(p)) {
         return false;
     }
     const double elapsed = seconds() - start;
 
-    if (!count_storage(p, &storage_after) || !find_figures(p, &after) ||
+    if (!count_storage(p, &storage_after) || !done(slabs_join(&p->slabs, &volume)) || !find_figures(p, &after) ||
         !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->after)) || !write_picture(p, &largest)) {
         return false;
     }
     print_table(p, &before, &after, elapsed);
+    if (!print_places(p)) {
+        return false;
+    }
     print_storage(&storage_before, &storage_after);
     print_picture(p, largest);
     return fflush(stdout) == 0 || fail("standard output cannot be written");
@@ -388,11 +429,12 @@ static bool clean_up(program *p, bool good)
             (void)remove(p->options.output);
         }
     }
-    perona_malik_end(&p->pm);
+    slabs_release(&p->slabs);
     slices_release(&p->before);
     slices_release(&p->after);
     const bool clean = tnr_tensor_release(&p->sum) == TNR_OK && tnr_tensor_release(&p->volume) == TNR_OK &&
-                       tnr_engine_destroy(&p->engine) == TNR_OK && tnr_domain_close(&p->heap) == TNR_OK;
+                       tnr_machine_destroy(&p->machine) == TNR_OK && tnr_topology_destroy(&p->topology) == TNR_OK &&
+                       tnr_domain_close(&p->heap) == TNR_OK;
     if (good && !clean) {
         good = fail(tnr_last_error());
     }

@@ -27,6 +27,9 @@ cmake --build build -j "${TENURE_JOBS:-2}" >> build-demo.log 2>&1 || { tail -n 4
 mkdir -p build/demo
 mv build-demo.log build/demo/demo.log
 
+printf '\n---- what this process may use\n'
+build/examples/tenure-info
+
 printf '\n---- storage tour\n'
 build/examples/storage_tour
 

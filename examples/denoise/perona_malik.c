@@ -74,12 +74,12 @@ void perona_malik_end(perona_malik *pm)
 /* All of a plane but its last, or but its first, row along one axis. Empty when there is one row only. */
 static tnr_status but_last(const tnr_view_mut *plane, int axis, tnr_view_mut *out)
 {
-    return tnr_view_mut_slice_axis(plane, axis, (tnr_slice){0, -1, 1}, out);
+    return tnr_view_mut_slice_axis(plane, axis, (tnr_range){0, -1, 1}, out);
 }
 
 static tnr_status but_first(const tnr_view_mut *plane, int axis, tnr_view_mut *out)
 {
-    return tnr_view_mut_slice_axis(plane, axis, (tnr_slice){1, TNR_END, 1}, out);
+    return tnr_view_mut_slice_axis(plane, axis, (tnr_range){1, TNR_END, 1}, out);
 }
 
 /* flux = dt * g(high - low) * (high - low); g is scratch. All views have one shape. */
@@ -128,36 +128,55 @@ static tnr_status apply_along(const perona_malik *pm, const tnr_view_mut *plane,
     return tnr_sub_into(pm->engine, &high.view, &flux.view, &high);
 }
 
-tnr_status perona_malik_step(perona_malik *pm, const tnr_view_mut *volume)
+tnr_status perona_malik_face(const perona_malik *pm, const tnr_view *low, const tnr_view *high,
+                             const tnr_view_mut *flux)
 {
-    const int64_t planes = volume->view.shape[2];
     tnr_view_mut g;
     TRY(tnr_tensor_view_mut(pm->conductance, &g));
+    return face_flux(pm, low, high, &g, flux);
+}
 
+tnr_status perona_malik_sweep(perona_malik *pm, const tnr_view_mut *slab, const tnr_view *below, const tnr_view *above)
+{
+    const int64_t planes = slab->view.shape[2];
     for (int64_t z = 0; z < planes; z++) {
         tnr_view_mut plane;
-        tnr_view_mut after;
-        tnr_view_mut out; /* flux from here to the plane after */
-        tnr_view_mut in;  /* flux from the plane before to here */
-        TRY(tnr_view_mut_select(volume, 2, z, &plane));
-        TRY(tnr_tensor_view_mut(pm->across[z % 2], &out));
-        TRY(tnr_tensor_view_mut(pm->across[(z + 1) % 2], &in));
-
+        tnr_view_mut flux; /* between two planes of the slab */
+        tnr_view in;       /* from the plane before to here */
+        tnr_view out;      /* from here to the plane after */
+        const bool first = z == 0;
+        const bool last = z + 1 == planes;
+        TRY(tnr_view_mut_select(slab, 2, z, &plane));
         TRY(flux_along(pm, &plane, 0));
         TRY(flux_along(pm, &plane, 1));
-        if (z + 1 < planes) {
-            TRY(tnr_view_mut_select(volume, 2, z + 1, &after));
-            TRY(face_flux(pm, &plane.view, &after.view, &g, &out));
+        if (!last) {
+            tnr_view_mut after;
+            TRY(tnr_view_mut_select(slab, 2, z + 1, &after));
+            TRY(tnr_tensor_view_mut(pm->across[z % 2], &flux));
+            TRY(perona_malik_face(pm, &plane.view, &after.view, &flux));
+            out = flux.view;
+        } else if (above != NULL) {
+            out = *above;
+        }
+        if (!first) {
+            TRY(tnr_tensor_view(pm->across[(z + 1) % 2], &in));
+        } else if (below != NULL) {
+            in = *below;
         }
 
         TRY(apply_along(pm, &plane, 0));
         TRY(apply_along(pm, &plane, 1));
-        if (z + 1 < planes) {
-            TRY(tnr_add_into(pm->engine, &plane.view, &out.view, &plane));
+        if (!last || above != NULL) {
+            TRY(tnr_add_into(pm->engine, &plane.view, &out, &plane));
         }
-        if (z > 0) {
-            TRY(tnr_sub_into(pm->engine, &plane.view, &in.view, &plane));
+        if (!first || below != NULL) {
+            TRY(tnr_sub_into(pm->engine, &plane.view, &in, &plane));
         }
     }
     return TNR_OK;
+}
+
+tnr_status perona_malik_step(perona_malik *pm, const tnr_view_mut *volume)
+{
+    return perona_malik_sweep(pm, volume, NULL, NULL);
 }

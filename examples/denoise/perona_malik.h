@@ -44,6 +44,17 @@ TNR_MUST_CHECK tnr_status perona_malik_begin(tnr_engine *engine, tnr_domain *dom
  */
 TNR_MUST_CHECK tnr_status perona_malik_step(perona_malik *pm, const tnr_view_mut *volume);
 
+/*
+ * The same for a slab of a larger volume: `below` is the flux that comes in through its first plane, `above` the flux that
+ * goes out through its last, as perona_malik_face makes them from old values. NULL: an outer face.
+ */
+TNR_MUST_CHECK tnr_status perona_malik_sweep(perona_malik *pm, const tnr_view_mut *slab, const tnr_view *below,
+                                             const tnr_view *above);
+
+/* Flux from one plane to the next. The planes may lie in different slabs and on different nodes; pm is either slab's. */
+TNR_MUST_CHECK tnr_status perona_malik_face(const perona_malik *pm, const tnr_view *low, const tnr_view *high,
+                                            const tnr_view_mut *flux);
+
 /* Give the scratch back. A zeroed struct is fine. */
 void perona_malik_end(perona_malik *pm);
 

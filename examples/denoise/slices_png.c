@@ -34,7 +34,7 @@ static const char *const column_names[COLUMNS] = {"BEFORE", "AFTER", "DIFFERENCE
 /* The same volume with its axes pointing right, front and up. */
 static tnr_status turn(const tnr_view *volume, const nifti_orientation *orientation, tnr_view *out)
 {
-    const tnr_slice backwards = {0, TNR_END, -1};
+    const tnr_range backwards = {0, TNR_END, -1};
     TRY(tnr_view_permute(volume, orientation->axis, out));
     for (int axis = 0; axis < 3; axis++) {
         if (orientation->reversed[axis]) {
@@ -54,7 +54,7 @@ static tnr_status cut(const tnr_view *volume, const nifti_orientation *orientati
         const int64_t middle = extent / 2;
         tnr_view slice;
         TRY(tnr_view_select(&turned, normal, middle, &slice));
-        TRY(tnr_view_slice_axis(&slice, 1, (tnr_slice){0, TNR_END, -1}, &slice)); /* pictures grow downwards */
+        TRY(tnr_view_slice_axis(&slice, 1, (tnr_range){0, TNR_END, -1}, &slice)); /* pictures grow downwards */
         TRY(tnr_tensor_duplicate(&slice, domain, &out->plane[i]));
         out->index[i] = orientation->reversed[normal] ? extent - 1 - middle : middle;
         out->spacing[i][0] = orientation->spacing[normal == 0 ? 1 : 0];

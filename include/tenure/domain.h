@@ -170,9 +170,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_domain_create(tnr_domain *home, const tnr_
 /**
  * Close a domain and null *domain. NULL and a pointer to NULL are fine.
  *
- * TNR_ERR_BUSY, with what is in the way, while tensors, blocks, groups, engines or other domains live in it. A pool is
- * the exception: only raw blocks keep it from closing, and its tensors stay valid (see tnr_pool_create). Views of tensors
- * that are gone must not be used any more once the tensors' home is closed.
+ * TNR_ERR_BUSY, with what is in the way, while tensors, blocks, groups, engines or other domains live in it. Pools and
+ * numa domains are the exception: only raw blocks keep them from closing, and what lives in them stays valid (see
+ * tnr_pool_create, tnr_numa_create). Views of tensors that are gone must not be used any more once the tensors' home is
+ * closed.
  */
 TNR_API tnr_status tnr_domain_close(tnr_domain **domain);
 
@@ -296,6 +297,18 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_create(void *region, uint64_t bytes,
                                                    tnr_domain **arena);
 
 /**
+ * An arena whose region is one block of another domain: on bound memory, say. Same placement as the parent, so
+ * options->placement must be left alone.
+ *
+ * The region is all of the block, also where the parent rounds up (to pages, to a pool's size class); it goes back when the
+ * arena is closed. Until then the arena is one of the domains that live in the parent.
+ * Errors: those of tnr_arena_create and of a block of the parent; TNR_ERR_RESIDENCY when the host does not reach its blocks
+ * directly. Nothing is taken then.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_create_in(tnr_domain *parent, uint64_t bytes,
+                                                      const tnr_arena_options *options, tnr_domain **arena);
+
+/**
  * Forget every raw block of an arena at once, in O(max_blocks). Statistics start anew; peak and counts stay.
  * TNR_ERR_BUSY while handles, groups, engines or domains live in it: those are released one by one.
  */
@@ -398,7 +411,19 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need
     X(DOWNLOAD, "download")                   \
     X(SEND, "send")                           \
     X(RECEIVE, "receive")                     \
-    X(FETCH, "fetch")
+    X(FETCH, "fetch")                         \
+    X(RESHAPE, "reshape")                     \
+    X(BROADCAST, "broadcast")                 \
+    X(SLICE, "slice")                         \
+    X(REVERSE, "reverse")                     \
+    X(CONCATENATE, "concatenate")             \
+    X(PAD, "pad")                             \
+    X(DIAGONAL, "diagonal")                   \
+    X(EMBED_DIAGONAL, "embed_diagonal")       \
+    X(TRIL, "tril")                           \
+    X(TRIU, "triu")                           \
+    X(GATHER, "gather")                       \
+    X(SCATTER, "scatter")
 
 #define TNR_REASON_ENUM_(CONSTANT, name) TNR_ALLOCATION_##CONSTANT,
 typedef enum tnr_allocation_reason {

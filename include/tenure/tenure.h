@@ -19,6 +19,8 @@
 
 #include "tenure/domain.h"
 
+#include "tenure/topology.h"
+
 #include "tenure/view.h"
 
 #include "tenure/tensor.h"
@@ -26,6 +28,16 @@
 #include "tenure/group.h"
 
 #include "tenure/engine.h"
+
+#include "tenure/elementwise.h"
+
+#include "tenure/reduction.h"
+
+#include "tenure/structure.h"
+
+#include "tenure/product.h"
+
+#include "tenure/machine.h"
 
 #include "tenure/build.h"
 

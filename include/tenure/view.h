@@ -51,7 +51,7 @@ typedef struct tnr_view_mut {
     tnr_view view;
 } tnr_view_mut;
 
-/** "To the end" for tnr_slice.end. */
+/** "To the end" for tnr_range.end. */
 #define TNR_END INT64_MAX
 
 /**
@@ -59,15 +59,15 @@ typedef struct tnr_view_mut {
  * to 0..extent; start >= end is empty. |step| > 1 keeps every |step|-th element of that range; step < 0 walks it from its
  * last element down. step 0 is TNR_ERR_ARGUMENT. Not NumPy's rule for negative steps: the range comes first.
  */
-typedef struct tnr_slice {
+typedef struct tnr_range {
     int64_t start;
     int64_t end;
     int64_t step;
-} tnr_slice;
+} tnr_range;
 
 /** The whole axis. */
 /* clang-format off */
-#define TNR_SLICE_ALL {0, TNR_END, 1}
+#define TNR_RANGE_ALL {0, TNR_END, 1}
 /* clang-format on */
 
 /* ---- Making views of an owner (these touch its handle: TNR_ERR_STALE when it is gone) -------------------------------- */
@@ -101,10 +101,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_region_mut(tnr_tensor *tensor, int 
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_permute(const tnr_view *view, const int *axes, tnr_view *out);
 
 /** One slice per axis (view->rank of them). TNR_ERR_ARGUMENT on a zero step. */
-TNR_API TNR_MUST_CHECK tnr_status tnr_view_slice(const tnr_view *view, const tnr_slice *slices, tnr_view *out);
+TNR_API TNR_MUST_CHECK tnr_status tnr_view_slice(const tnr_view *view, const tnr_range *slices, tnr_view *out);
 
 /** A slice of one axis, the others whole. TNR_ERR_BOUNDS when axis is not 0 <= axis < rank. */
-TNR_API TNR_MUST_CHECK tnr_status tnr_view_slice_axis(const tnr_view *view, int axis, tnr_slice slice, tnr_view *out);
+TNR_API TNR_MUST_CHECK tnr_status tnr_view_slice_axis(const tnr_view *view, int axis, tnr_range slice, tnr_view *out);
 
 /** Fix one axis at an index (negative counts from the end) and drop it. TNR_ERR_BOUNDS on axis or index. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_select(const tnr_view *view, int axis, int64_t index, tnr_view *out);
@@ -141,9 +141,9 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_view_as_complex(const tnr_view *view, tnr_
 /** @name The same for writable views
  * As above, and TNR_ERR_OVERLAP where the result's elements are not proved distinct. @{ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_permute(const tnr_view_mut *view, const int *axes, tnr_view_mut *out);
-TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_slice(const tnr_view_mut *view, const tnr_slice *slices,
+TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_slice(const tnr_view_mut *view, const tnr_range *slices,
                                                      tnr_view_mut *out);
-TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_slice_axis(const tnr_view_mut *view, int axis, tnr_slice slice,
+TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_slice_axis(const tnr_view_mut *view, int axis, tnr_range slice,
                                                           tnr_view_mut *out);
 TNR_API TNR_MUST_CHECK tnr_status tnr_view_mut_select(const tnr_view_mut *view, int axis, int64_t index,
                                                       tnr_view_mut *out);

@@ -183,8 +183,14 @@ static tnr_status arena_transfer(tnr_domain *domain, const tnr_block *block, tnr
 static void arena_destroy(tnr_domain *domain)
 {
     const arena *self = domain->state;
+    tnr_domain *parent = domain->parent;
+    const tnr_block region = domain->record;
     tnri_slab_close(domain);
     tnri_poison_show(self->base, granules_to_bytes(self, self->tlsf.unit_count));
+    if (parent != NULL) { /* domain and self go with it where they lie in it */
+        (void)parent->kind->release(parent, &region, TNRI_FOR_RECORD);
+        tnri_domain_unuse(parent);
+    }
 }
 
 static const tnri_domain_class arena_class = {
@@ -392,23 +398,9 @@ static tnr_status plan_layout(uint64_t region, uint64_t bytes, const tnr_arena_o
     return TNR_OK;
 }
 
-tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *given, tnr_domain **result)
+/* The options are checked; their placement is what tensors get. */
+static tnr_status build(void *region, uint64_t bytes, const tnr_arena_options *options, tnr_domain **result)
 {
-    tnr_arena_options taken;
-    const tnr_arena_options *const options = &taken;
-    TNR_REQUIRE(region != NULL && bytes != 0 && result != NULL, TNR_ERR_ARGUMENT,
-                "arena_create: region, bytes and arena must not be NULL or 0");
-    TNR_TRY(options_of("arena_create", given, &taken));
-    TNR_REQUIRE(options->placement.kind == TNR_MEMORY_HOST || options->placement.kind == TNR_MEMORY_PINNED ||
-                    options->placement.kind == TNR_MEMORY_MANAGED,
-                TNR_ERR_RESIDENCY, "arena_create: the region must be memory that the host reaches directly");
-    TNR_REQUIRE(
-        options->placement.cpu_affinity == TNR_NONE &&
-            (options->placement.device == TNR_NONE ||
-             (options->placement.device > TNR_NONE && options->placement.kind != TNR_MEMORY_HOST)),
-        TNR_ERR_ARGUMENT,
-        "arena_create: a node is stamped only on memory that the library bound, a device only on memory near one");
-
     const uint64_t max_blocks = options->max_blocks != 0 ? options->max_blocks : default_max_blocks(bytes);
     layout at = {0, 0, 0, 0, 0};
     TNR_TRY(plan_layout((uint64_t)(uintptr_t)region, bytes, options, (uint32_t)max_blocks, &at));
@@ -439,6 +431,53 @@ tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_option
         return status;
     }
     *result = domain;
+    return TNR_OK;
+}
+
+tnr_status tnr_arena_create(void *region, uint64_t bytes, const tnr_arena_options *given, tnr_domain **result)
+{
+    tnr_arena_options options;
+    TNR_REQUIRE(region != NULL && bytes != 0 && result != NULL, TNR_ERR_ARGUMENT,
+                "arena_create: region, bytes and arena must not be NULL or 0");
+    TNR_TRY(options_of("arena_create", given, &options));
+    const tnr_placement *placement = &options.placement;
+    TNR_REQUIRE(placement->kind == TNR_MEMORY_HOST || placement->kind == TNR_MEMORY_PINNED ||
+                    placement->kind == TNR_MEMORY_MANAGED,
+                TNR_ERR_RESIDENCY, "arena_create: the region must be memory that the host reaches directly");
+    TNR_REQUIRE(
+        placement->cpu_affinity == TNR_NONE &&
+            (placement->device == TNR_NONE || (placement->device > TNR_NONE && placement->kind != TNR_MEMORY_HOST)),
+        TNR_ERR_ARGUMENT,
+        "arena_create: a node is stamped only on memory that the library bound, a device only on memory near one");
+    return build(region, bytes, &options, result);
+}
+
+tnr_status tnr_arena_create_in(tnr_domain *parent, uint64_t bytes, const tnr_arena_options *given, tnr_domain **result)
+{
+    static const char *const op = "arena_create_in";
+    tnr_arena_options options;
+    TNR_REQUIRE(parent != NULL && bytes != 0 && result != NULL, TNR_ERR_ARGUMENT,
+                "%s: parent, bytes and arena must not be NULL or 0", op);
+    TNR_TRY(options_of(op, given, &options));
+    TNR_REQUIRE(options.placement.kind == TNR_MEMORY_HOST && options.placement.device == TNR_NONE &&
+                    options.placement.cpu_affinity == TNR_NONE,
+                TNR_ERR_ARGUMENT, "%s: the placement is the parent's, expected none in the options", op);
+    TNR_REQUIRE(parent->access == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
+                "%s: the host does not reach the memory of %s directly", op, tnr_domain_name(parent));
+    options.placement = parent->placement;
+    tnr_block region;
+    TNR_TRY(parent->kind->allocate(parent, bytes, tnri_max_u64(options.page, TNRI_UNIT), TNRI_FOR_RECORD, &region));
+    /* A parent that rounds gives more than was asked for, and the arena has all of it. */
+    tnr_domain *made = NULL;
+    const tnr_status status = build(region.address, region.bytes, &options, &made);
+    if (status != TNR_OK) {
+        (void)parent->kind->release(parent, &region, TNRI_FOR_RECORD);
+        return status;
+    }
+    made->parent = parent;
+    made->record = region;
+    tnri_domain_use_as_child(parent);
+    *result = made;
     return TNR_OK;
 }
 

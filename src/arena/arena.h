@@ -16,6 +16,7 @@
 #define TENURE_ARENA_ARENA_H
 
 #include "base.h"
+#include "tenure/topology.h"
 
 /* ---- Handles ---------------------------------------------------------------------------------------------------------- */
 
@@ -159,15 +160,17 @@ struct tnr_domain {
     uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
-    bool coherent;     /* several mappings of one block may be written through at a time; true for direct access */
-    bool closed;       /* a pool whose tensors live on; guarded by the home's slab lock */
-    tnr_block record;  /* block of the home that holds this struct, when it is another domain's */
-    uint64_t users;    /* guarded by the home's slab lock */
-    tnr_ledger ledger; /* guarded by the home's slab lock */
-    _Atomic uint64_t minted; /* allocation numbers given out */
-    tnri_slab slab;          /* used when home == self */
-    tnri_tally tally;        /* for classes that do not count themselves */
-    void *state;             /* the class's own */
+    bool coherent;    /* several mappings of one block may be written through at a time; true for direct access */
+    bool closed;      /* a pool whose tensors live on; guarded by the home's slab lock */
+    tnr_block record; /* block of the home that holds this struct, when it is another domain's */
+    uint64_t users;   /* guarded by the home's slab lock */
+    _Atomic uint64_t raw_blocks; /* of the users, raw blocks, where the class keeps no list of its own */
+    uint64_t children;           /* of these, domains over this one that are not closed; guarded likewise */
+    tnr_ledger ledger;           /* guarded by the home's slab lock */
+    _Atomic uint64_t minted;     /* allocation numbers given out */
+    tnri_slab slab;              /* used when home == self */
+    tnri_tally tally;            /* for classes that do not count themselves */
+    void *state;                 /* the class's own */
 };
 
 /* Give back the record of a domain that nothing uses any more: class close, then the block that holds it. */
@@ -191,6 +194,30 @@ void tnri_record_give(tnr_domain *domain, const tnr_block *block);
  * takes the pool's record with it. */
 void tnri_domain_use(tnr_domain *domain);
 void tnri_domain_unuse(tnr_domain *domain);
+
+/*
+ * tnri_domain_use for a new domain: of its parent, or of its home where it has none. It is a child until it is closed, and a
+ * user until its record is freed.
+ */
+void tnri_domain_use_as_child(tnr_domain *support);
+
+/* Domains over this one that are not closed, and the program's raw blocks that are out: what "in use" means to owners of domains. */
+uint64_t tnri_domain_children(tnr_domain *domain);
+uint64_t tnri_domain_program_blocks(tnr_domain *domain);
+
+/* Count or uncount what must not outlive a topology: numa domains, engines with a team, machines (topology.c). */
+void tnri_topology_use(tnr_topology *topology);
+void tnri_topology_unuse(tnr_topology *topology);
+
+/*
+ * A user closes but goes on reading, because tensors of it live: destroying the topology succeeds from now on, and takes
+ * effect when the last such holder lets go.
+ */
+void tnri_topology_retire(tnr_topology *topology);
+void tnri_topology_let_go(tnr_topology *topology);
+
+/* TNR_ERR_BOUNDS, naming the usable nodes, when this is none of them. */
+tnr_status tnri_topology_node_check(const char *op, const tnr_topology *topology, int node);
 
 /* Bytes for a tensor, 64-byte aligned; 0 bytes give a zeroed block. */
 tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block);
@@ -234,6 +261,45 @@ void tnri_pool_undo(tnr_domain *domain, const tnr_block *block);
  * entry can be had: the block is still the caller's.
  */
 bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block);
+
+/* ---- Instruction sets (isa.c; isa_x86.c or isa_baseline.c) ----------------------------------------------------------------- */
+
+/*
+ * Kernels are compiled once per instruction set, from one source, and each set's are a table. BASELINE is what the compiler
+ * targets by itself: SSE2 on x86-64, NEON on 64-bit ARM.
+ */
+typedef enum tnri_isa { TNRI_ISA_BASELINE, TNRI_ISA_V2, TNRI_ISA_V3, TNRI_ISA_V4, TNRI_ISA_END } tnri_isa;
+
+/* The best one that is built in and that this machine has, or the lower one that TENURE_ISA names. Constant, thread-safe. */
+tnri_isa tnri_isa_best(void);
+
+/* TNR_ERR_ARGUMENT when TENURE_ISA is no known word, TNR_ERR_UNSUPPORTED when it names what this machine or build lacks. */
+tnr_status tnri_isa_check(const char *op);
+
+/* "x86-64-v3"; the words that TENURE_ISA takes. */
+const char *tnri_isa_name(tnri_isa isa);
+
+/* From CPUID: has the machine, and the operating system, what the set needs? (isa_x86.c) */
+bool tnri_isa_runs(tnri_isa isa);
+
+/* TENURE_ISA, or NULL; read once per process. */
+const char *tnri_isa_environment(void);
+
+/* Name of a kernel file's table, in that file; and the initialiser of the array of all tables, by tnri_isa. */
+#ifdef TNRI_ISA
+#define TNRI_ISA_NAME(name) TNRI_ISA_JOIN(name, TNRI_ISA)
+#define TNRI_ISA_JOIN(name, isa) TNRI_ISA_JOIN_(name, isa)
+#define TNRI_ISA_JOIN_(name, isa) name##_##isa
+#endif
+/* clang-format off */
+#if defined(TNRI_HAS_X86_ISAS)
+#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_v2, &name##_v3, &name##_v4}
+#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v2, name##_v3, name##_v4
+#else
+#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_baseline, &name##_baseline}
+#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline
+#endif
+/* clang-format on */
 
 /* Does the hwloc that runs fit the one built in? TNR_OK where none is. */
 tnr_status tnri_hwloc_check(void);

@@ -96,6 +96,15 @@ static inline bool tnri_round_up(uint64_t value, uint64_t power, uint64_t *round
 static inline unsigned tnri_lowest_bit(uint64_t value) { return (unsigned)__builtin_ctzll(value); }
 static inline unsigned tnri_highest_bit(uint64_t value) { return 63U - (unsigned)__builtin_clzll(value); }
 
+/* Number of set bits. By hand: where the machine has no instruction for it, the compiler's own would call its run-time library. */
+static inline int tnri_count_bits(uint64_t value)
+{
+    value -= value >> 1 & UINT64_C(0x5555555555555555);
+    value = (value & UINT64_C(0x3333333333333333)) + (value >> 2 & UINT64_C(0x3333333333333333));
+    value = (value + (value >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (int)(value * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static inline uint64_t tnri_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t tnri_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 

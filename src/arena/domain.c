@@ -31,6 +31,42 @@ void tnri_domain_use(tnr_domain *domain)
     tnri_lock_give(lock);
 }
 
+void tnri_domain_use_as_child(tnr_domain *support)
+{
+    tnri_lock *lock = &support->home->slab.lock;
+    tnri_lock_take(lock);
+    support->users++;
+    support->children++;
+    tnri_lock_give(lock);
+}
+
+/* The program has closed it. Its record may live on, and count as a user, for the sake of tensors. */
+static void end_childhood(tnr_domain *domain)
+{
+    tnr_domain *support = domain->parent != NULL ? domain->parent : domain->home;
+    if (support != domain) {
+        tnri_lock *lock = &support->home->slab.lock;
+        tnri_lock_take(lock);
+        support->children--;
+        tnri_lock_give(lock);
+    }
+}
+
+uint64_t tnri_domain_children(tnr_domain *domain)
+{
+    tnri_lock *lock = &domain->home->slab.lock;
+    tnri_lock_take(lock);
+    const uint64_t children = domain->children;
+    tnri_lock_give(lock);
+    return children;
+}
+
+uint64_t tnri_domain_program_blocks(tnr_domain *domain)
+{
+    return domain->kind->program_blocks != NULL ? domain->kind->program_blocks(domain)
+                                                : atomic_load_explicit(&domain->raw_blocks, memory_order_relaxed);
+}
+
 void tnri_domain_unuse(tnr_domain *domain)
 {
     tnri_lock *lock = &domain->home->slab.lock;
@@ -63,17 +99,23 @@ tnr_status tnr_domain_close(tnr_domain **domain)
         return TNR_OK;
     }
     tnr_domain *closing = *domain;
-    const uint64_t blocks = closing->kind->program_blocks != NULL ? closing->kind->program_blocks(closing) : 0;
+    const uint64_t blocks = tnri_domain_program_blocks(closing);
     tnri_lock *lock = &closing->home->slab.lock;
     tnri_lock_take(lock);
     const uint64_t users = closing->users;
+    const bool again = closing->closed; /* an engine's pool that the program had closed */
     const bool may_close = blocks == 0 && (users == 0 || closing->kind->outlives_close);
     tnri_lock_give(lock);
     TNR_REQUIRE(may_close, TNR_ERR_BUSY,
                 "domain_close: %s is in use: %llu tensors, drafts, groups, engines or domains, %llu raw blocks",
-                tnr_domain_name(closing), TNRI_LLU(users), TNRI_LLU(blocks));
+                tnr_domain_name(closing),
+                TNRI_LLU(closing->kind->program_blocks != NULL || users < blocks ? users : users - blocks),
+                TNRI_LLU(blocks));
     if (closing->kind->close != NULL) {
         closing->kind->close(closing);
+    }
+    if (!again) {
+        end_childhood(closing);
     }
     /* A tensor of a pool may go at this very moment on another thread: whoever sees "closed and no users" frees. */
     tnri_lock_take(lock);

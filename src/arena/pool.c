@@ -551,7 +551,7 @@ tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, 
     made->domain.record = record;
     made->admit_bytes = max_bytes;
     made->max_bytes = max_bytes;
-    tnri_domain_use(parent);
+    tnri_domain_use_as_child(parent);
     *pool = &made->domain;
     return TNR_OK;
 }

@@ -194,7 +194,7 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, t
         tnri_record_give(home, &record);
         return status;
     }
-    tnri_domain_use(home->home);
+    tnri_domain_use_as_child(home->home);
     *domain = made;
     return TNR_OK;
 }

@@ -24,6 +24,7 @@ static void raw_fill(tnr_domain *domain, tnri_handle *handle, const tnr_block *b
     raw->block = *block;
     *lent = *block;
     lent->tag = (uint64_t)(uintptr_t)raw;
+    atomic_fetch_add_explicit(&domain->raw_blocks, 1, memory_order_relaxed);
     tnri_handle_publish(handle, TNRI_HANDLE_BLOCK);
 }
 
@@ -81,6 +82,7 @@ static tnr_status raw_retake(const char *op, tnr_domain *domain, const tnr_block
     TNR_REQUIRE(status != TNR_ERR_STALE, TNR_ERR_STALE, "%s: block %llu of %s was released before", op,
                 TNRI_LLU(block->allocation), tnr_domain_name(domain));
     TNR_REQUIRE(status == TNR_OK, TNR_ERR_FOREIGN, "%s: %s did not hand this block out", op, tnr_domain_name(domain));
+    atomic_fetch_sub_explicit(&domain->raw_blocks, 1, memory_order_relaxed);
     *slot = handle;
     return TNR_OK;
 }

@@ -1,171 +1,101 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elementwise operations: one driver, and a table of kernels per dtype.
+ * Elementwise operations: one driver for all of them. Which there are, and of what kernels: elementwise_arithmetic.c,
+ * elementwise_order.c, elementwise_cast.c, elementwise_math.c.
  *
- * Guarantees: any layouts; a rank-0 operand meets every element of the other; in place where output and input are the same
- * elements. Axes are merged and put in the output's order, and a kernel gets two of them at a time: so short runs do not
- * cost a call each. Where an input has its neighbours along another axis than the output, that axis is the second, and
- * large planes are walked in tiles, of which such an input is first brought into the output's order.
+ * Guarantees: every check before the first write; a rank-0 operand meets every element of the others; integers that an
+ * operation must not meet are found by a scan first; a small call costs its checks and one kernel.
+ * Does not order, cut or stream: elementwise_walk.c does, for all but small single runs.
  */
-#include <math.h>
+#include <string.h>
 
-#include "engine_internal.h"
+#include "elementwise_internal.h"
 
-#if defined(__clang__) /* "independent" permits vector code; where the compiler sees no gain in it, that is no defect */
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
+#define SMALL_NANOSECONDS 1000 /* estimated; below, one run is one kernel call on the calling thread */
+#define PICOSECONDS_EACH 125   /* and this is what moving an element is taken to cost there */
 
-/* Lines of runs: `count` elements `step` bytes apart, `lines` of them `jump` bytes apart; for the output and each input. */
-typedef struct plane {
-    int operands;
-    char *data[1 + TNRI_CALL_INPUTS];
-    int64_t count;
-    int64_t step[1 + TNRI_CALL_INPUTS];
-    int64_t lines;
-    int64_t jump[1 + TNRI_CALL_INPUTS];
-} plane;
+/* ---- Checks ------------------------------------------------------------------------------------------------------------------- */
 
-#include "kernels/arithmetic.inl.h"
-
-#define TEMPLATE "elementwise.tmpl.h"
-#define DTYPES DTYPES_NUMBER
-#include "kernels/each_dtype.inl.h"
-
-typedef void (*plane_kernel)(const plane *p);
-
-typedef struct operation {
-    const char *name;
-    plane_kernel kernels[TNR_DTYPE_END]; /* NULL: not defined for the dtype */
-} operation;
-
-/* exp is for floats only. */
-static const operation op_add = {"add", NUMBER_TABLE(add)};
-static const operation op_sub = {"sub", NUMBER_TABLE(sub)};
-static const operation op_mul = {"mul", NUMBER_TABLE(mul)};
-static const operation op_exp = {"exp", FLOAT_TABLE(exp)};
-
-/* ---- Walking ------------------------------------------------------------------------------------------------------------------ */
-
-#define SHORT_RUN 8     /* below this many elements, runs are better walked across */
-#define STRIP_LINES 256 /* so many lines at a time then: their cache lines are met again for each element of the run */
-#define NEIGHBOURS 64   /* bytes: elements closer than this share a cache line */
-#define TILE_BYTES 8192 /* of one input in a tile */
-#define TILE_RUN 32     /* elements of a run in a tile */
-#define UNTILED_BYTES 65536 /* planes up to this stay in the cache as they are */
-
-static int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
-static bool lies_across(int64_t step, int64_t jump)
+/* Do two inputs of different dtypes go together? *lifted is the one that counts as complex, 1 or 2. */
+static TNRI_NOINLINE tnr_status lift(const tnri_operation *op, const tnr_view *a, const tnr_view *b, int *lifted)
 {
-    return magnitude(step) >= NEIGHBOURS && jump != 0 && magnitude(jump) < NEIGHBOURS;
-}
-
-/* Axis along which an input has its neighbours, when it has none along axis 0; 0: there is no such input. */
-static int tiled_axis(const tnri_nest *nest)
-{
-    for (int k = 1; k < nest->count; ++k) {
-        for (int i = 1; i < nest->rank; ++i) {
-            if (lies_across(nest->strides[k][0], nest->strides[k][i])) {
-                return i;
-            }
+    if (op->rule == TNRI_MIXES_SCALAR) {
+        if (a->rank == 0 && tnr_dtype_real(b->dtype) == a->dtype) {
+            *lifted = 1;
+            return TNR_OK;
+        }
+        if (b->rank == 0 && tnr_dtype_real(a->dtype) == b->dtype) {
+            *lifted = 2;
+            return TNR_OK;
         }
     }
-    return 0;
+    return tnri_fail_dtype(op->name, a->dtype, b->dtype);
 }
 
-/* The part of a plane that begins at element i of line j. */
-static plane part_of(const plane *p, int64_t i, int64_t count, int64_t j, int64_t lines)
+static tnr_dtype result_of(const tnri_operation *op, tnr_dtype dtype)
 {
-    plane part = *p;
-    for (int k = 0; k < p->operands; ++k) {
-        part.data[k] += i * p->step[k] + j * p->jump[k];
-    }
-    part.count = count;
-    part.lines = lines;
-    return part;
-}
-
-/* Bring an input of a tile into the output's order. */
-static void straighten(plane *tile, int k, size_t width, char *buffer)
-{
-    const int64_t element = (int64_t)width;
-    const int64_t shape[2] = {tile->count, tile->lines};
-    const int64_t to[2] = {1, tile->count};
-    const int64_t from[2] = {tile->step[k] / element, tile->jump[k] / element};
-    tnri_copy_elements(width, 2, shape, buffer, to, tile->data[k], from);
-    tile->data[k] = buffer;
-    tile->step[k] = element;
-    tile->jump[k] = tile->count * element;
-}
-
-static TNRI_NOINLINE void run_tiles(plane_kernel kernel, const plane *p, size_t width)
-{
-    _Alignas(64) char buffers[TNRI_CALL_INPUTS][TILE_BYTES];
-    const int64_t lines = TILE_BYTES / TILE_RUN / (int64_t)width;
-    for (int64_t i = 0; i < p->count; i += TILE_RUN) {
-        const int64_t count = p->count - i < TILE_RUN ? p->count - i : TILE_RUN;
-        for (int64_t j = 0; j < p->lines; j += lines) {
-            plane tile = part_of(p, i, count, j, p->lines - j < lines ? p->lines - j : lines);
-            for (int k = 1; k < p->operands; ++k) {
-                if (lies_across(p->step[k], p->jump[k])) {
-                    straighten(&tile, k, width, buffers[k - 1]);
-                }
-            }
-            kernel(&tile);
-        }
+    switch (op->rule) {
+    case TNRI_TO_RESULT:
+        return op->result;
+    case TNRI_TO_REAL:
+        return tnr_dtype_real(dtype);
+    case TNRI_ONE_DTYPE:
+    case TNRI_MIXES_SCALAR:
+    case TNRI_BY_BOOL:
+    default:
+        return dtype;
     }
 }
 
-static void run_across(plane_kernel kernel, const plane *p)
-{
-    plane turned = *p;
-    for (int k = 0; k < p->operands; ++k) {
-        turned.step[k] = p->jump[k];
-        turned.jump[k] = p->step[k];
-    }
-    for (int64_t j = 0; j < p->lines; j += STRIP_LINES) {
-        const plane strip = part_of(&turned, j, p->lines - j < STRIP_LINES ? p->lines - j : STRIP_LINES, 0, p->count);
-        kernel(&strip);
-    }
-}
+#define INDEX_TEXT 21 /* characters of one index: ", " and 19 digits */
 
-static TNRI_NOINLINE void walk(plane_kernel kernel, const tnri_call *call, const int64_t *const *strides)
+/* Digits of a number >= 0, and where they end: the library has no stdio. */
+static char *put_number(char *at, int64_t number)
 {
-    const size_t width = tnr_dtype_size(call->dtype);
-    tnri_nest_operand list[1 + TNRI_CALL_INPUTS];
-    for (int k = 0; k <= call->inputs; ++k) {
-        list[k] = (tnri_nest_operand){call->operands[k].data, strides[k], width};
-    }
-    tnri_nest nest;
-    if (!tnri_nest_make(&nest, call->rank, call->shape, 1 + call->inputs, list)) {
-        return;
-    }
-    const int tiled = tiled_axis(&nest);
-    if (tiled > 1) {
-        tnri_nest_exchange(&nest, 1, tiled);
-    }
-    plane p = {.operands = nest.count, .count = nest.shape[0], .lines = nest.rank > 1 ? nest.shape[1] : 1};
-    for (int k = 0; k < nest.count; ++k) {
-        p.step[k] = nest.strides[k][0];
-        p.jump[k] = nest.rank > 1 ? nest.strides[k][1] : 0;
-    }
-    const bool across = p.count < SHORT_RUN && p.lines >= 2 * SHORT_RUN;
-    const bool tiles = tiled != 0 && p.count > UNTILED_BYTES / (int64_t)width / p.lines;
+    char digits[20];
+    int count = 0;
     do {
-        for (int k = 0; k < nest.count; ++k) {
-            p.data[k] = nest.data[k];
-        }
-        if (across) {
-            run_across(kernel, &p);
-        } else if (tiles) {
-            run_tiles(kernel, &p, width);
-        } else {
-            kernel(&p);
-        }
-    } while (tnri_nest_step(&nest, 2));
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (count > 0) {
+        *at++ = digits[--count];
+    }
+    return at;
 }
 
-/* ---- The driver ----------------------------------------------------------------------------------------------------------------- */
+/* The index of the first element that the scan finds, in the view's own order, for the text: nothing is fast here any more. */
+static TNRI_NOINLINE tnr_status fail_forbidden(const tnri_operation *op, const tnr_view *view, const char *data,
+                                               tnri_run_scan scan)
+{
+    const int64_t width = (int64_t)tnr_dtype_size(view->dtype);
+    int64_t index[TNR_MAX_RANK] = {0};
+    bool more = true;
+    while (more && scan(data, width, 1) < 0) {
+        more = false;
+        for (int i = 0; i < view->rank && !more; ++i) {
+            data += view->strides[i] * width;
+            more = ++index[i] < view->shape[i];
+            if (!more) {
+                data -= view->strides[i] * width * view->shape[i];
+                index[i] = 0;
+            }
+        }
+    }
+    char text[INDEX_TEXT * TNR_MAX_RANK + 1];
+    char *end = text;
+    for (int i = 0; i < view->rank; ++i) {
+        if (i > 0) {
+            *end++ = ',';
+            *end++ = ' ';
+        }
+        end = put_number(end, index[i]);
+    }
+    *end = '\0';
+    return tnri_fail(TNR_ERR_NUMERIC, "%s: %s at index [%s] of b", op->name, op->forbidden, text);
+}
+
+/* ---- From operands to kernels --------------------------------------------------------------------------------------------------- */
 
 static const int64_t still[TNR_MAX_RANK]; /* strides of an operand that is one element */
 
@@ -188,126 +118,193 @@ static inline bool is_one_run(const tnri_call *call, const int64_t *const *strid
     return true;
 }
 
-static inline __attribute__((always_inline)) void compute(const operation *op, const tnri_call *call)
+static TNRI_NOINLINE void compute_large(tnr_engine *engine, const tnri_operation *op, const tnri_call *call,
+                                        const int64_t *const *strides, const size_t *widths, tnri_plane_kernel kernel)
 {
-    const plane_kernel kernel = op->kernels[call->dtype];
+    tnri_index_space space = {.rank = call->rank, .shape = call->shape, .operands = 1 + call->inputs};
+    for (int k = 0; k <= call->inputs; ++k) {
+        const int from = op->swaps && k > 0 ? 3 - k : k;
+        space.list[k] = (tnri_nest_operand){call->operands[from].data, strides[from], widths[from]};
+    }
+    tnri_elementwise_walk(engine, &space, kernel, op->takes_stream, op->picoseconds);
+}
+
+/* `inputs` is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+compute(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, const int inputs, tnri_plane_kernel kernel)
+{
     const int64_t *strides[1 + TNRI_CALL_INPUTS];
+    size_t widths[1 + TNRI_CALL_INPUTS];
     strides[0] = call->out->strides;
-    for (int k = 1; k <= call->inputs; ++k) {
+    widths[0] = (size_t)1 << tnri_dtype_shift[call->dtype];
+    for (int k = 1; k <= inputs; ++k) {
         const tnr_view *view = call->operands[k].view;
         strides[k] = view->rank == 0 ? still : view->strides;
+        widths[k] = (size_t)1 << tnri_dtype_shift[view->dtype];
     }
-    plane p; /* one run: nothing to order or merge */
-    p.operands = 1 + call->inputs;
-    p.lines = 1;
-    const int64_t width = (int64_t)tnr_dtype_size(call->dtype);
+    tnri_plane p; /* one run: nothing to order or merge */
     if (call->rank == 1 && call->shape[0] > 1) {
         p.count = call->shape[0];
-        for (int k = 0; k < p.operands; ++k) {
-            p.step[k] = strides[k][0] * width;
+        for (int k = 0; k <= inputs; ++k) {
+            p.step[k] = strides[k][0] * (int64_t)widths[k];
         }
     } else if (is_one_run(call, strides, &p.count)) {
-        for (int k = 0; k < p.operands; ++k) {
-            p.step[k] = strides[k] == still ? 0 : width;
+        for (int k = 0; k <= inputs; ++k) {
+            p.step[k] = strides[k] == still ? 0 : (int64_t)widths[k];
         }
     } else {
-        walk(kernel, call, strides);
+        compute_large(engine, op, call, strides, widths, kernel);
+        return;
+    }
+    if (p.count > SMALL_NANOSECONDS * 1000 / PICOSECONDS_EACH ||
+        (uint64_t)p.count * op->picoseconds > SMALL_NANOSECONDS * UINT64_C(1000)) {
+        compute_large(engine, op, call, strides, widths, kernel);
         return;
     }
     if (p.count == 0) {
         return;
     }
-    for (int k = 0; k < p.operands; ++k) {
+    p.operands = 1 + inputs;
+    p.stream = false;
+    p.lines = 1;
+    for (int k = 0; k <= inputs; ++k) {
         p.data[k] = call->operands[k].data;
         p.jump[k] = 0;
+    }
+    if (inputs == 2 && op->swaps) {
+        char *const data = p.data[1];
+        const int64_t step = p.step[1];
+        p.data[1] = p.data[2];
+        p.step[1] = p.step[2];
+        p.data[2] = data;
+        p.step[2] = step;
     }
     kernel(&p);
 }
 
-/* `inputs`, 1 or 2, is a constant where this is inlined; `b` is not looked at when it is 1. */
-static inline __attribute__((always_inline)) tnr_status inside(tnr_engine *engine, const operation *op, int inputs,
-                                                               const tnr_view *a, const tnr_view *b, tnri_target target)
+/* What is rare with two inputs: integers to look at first, and a real that counts as complex. */
+static TNRI_NOINLINE tnr_status compute_apart(tnr_engine *engine, const tnri_operation *op, tnri_call *call, int lifted,
+                                              tnri_plane_kernel kernel)
 {
-    TNRI_CHECK_VIEW(op->name, "a", a);
-    const tnr_view *like = a;
-    if (inputs == 2) {
-        TNRI_CHECK_VIEW(op->name, "b", b);
-        if (TNRI_UNLIKELY(a->dtype != b->dtype)) {
-            return tnri_fail_dtype(op->name, a->dtype, b->dtype);
+    const tnr_view *b = call->operands[2].view;
+    const tnri_run_scan scan = op->forbidden != NULL ? op->scans[engine->isa][b->dtype] : NULL;
+    if (scan != NULL && call->operands[2].data != NULL) {
+        bool empty = false; /* what meets nothing does no harm */
+        for (int i = 0; i < call->rank; ++i) {
+            empty = empty || call->shape[i] == 0;
         }
-        like = a->rank == 0 ? b : a;
-        if (TNRI_UNLIKELY(b->rank != 0 && !tnri_has_shape(b, like->rank, like->shape))) {
-            return tnri_fail_shape(op->name, "b", like->rank, like->shape, b);
+        const tnri_nest_operand operand = {call->operands[2].data, b->strides, tnr_dtype_size(b->dtype)};
+        if (!empty && tnri_elementwise_scan(engine, b->rank, b->shape, &operand, scan)) {
+            return fail_forbidden(op, b, call->operands[2].data, scan);
         }
     }
-    TNR_TRY(tnri_check_into(op->name, target.into, a->dtype, like->rank, like->shape));
-    if (TNRI_UNLIKELY(op->kernels[a->dtype] == NULL)) {
-        return tnri_fail_unsupported(op->name, a->dtype);
+    if (lifted == 0) {
+        compute(engine, op, call, 2, kernel);
+        return TNR_OK;
+    }
+    /* A complex number of its own beside the call, and a view of it. */
+    tnr_view view = *call->operands[lifted].view;
+    tnr_c32 single = {0.0F, 0.0F};
+    tnr_c64 both = {0.0, 0.0};
+    const char *from = call->operands[lifted].data;
+    tnri_call with = *call;
+    if (view.dtype == TNR_F32) {
+        memcpy(&single.re, from, sizeof single.re);
+        with.operands[lifted].data = (char *)&single;
+    } else {
+        memcpy(&both.re, from, sizeof both.re);
+        with.operands[lifted].data = (char *)&both;
+    }
+    view.dtype = call->dtype;
+    with.operands[lifted].view = &view;
+    compute(engine, op, &with, 2, kernel);
+    return TNR_OK;
+}
+
+/* `inputs`, 1 to 3, is a constant where this is inlined; views beyond it are not looked at. */
+static inline __attribute__((always_inline)) tnr_status inside(tnr_engine *engine, const tnri_operation *op,
+                                                               const int inputs, const tnr_view *a, const tnr_view *b,
+                                                               const tnr_view *c, tnri_target target)
+{
+    TNRI_CHECK_VIEW(op->name, op->inputs[0], a);
+    const tnr_view *like = a;
+    tnr_dtype dtype = a->dtype;
+    int lifted = 0;
+    if (inputs >= 2) {
+        TNRI_CHECK_VIEW(op->name, op->inputs[1], b);
+        like = a->rank == 0 ? b : a;
+        if (inputs == 3) {
+            TNRI_CHECK_VIEW(op->name, op->inputs[2], c);
+            like = like->rank == 0 ? c : like;
+            if (op->rule == TNRI_BY_BOOL) {
+                if (TNRI_UNLIKELY(dtype != TNR_BOOL)) {
+                    return tnri_fail(TNR_ERR_DTYPE, "%s: %s is %s, expected bool", op->name, op->inputs[0],
+                                     tnr_dtype_name(dtype));
+                }
+                dtype = b->dtype;
+            }
+            if (TNRI_UNLIKELY(c->dtype != dtype)) {
+                return tnri_fail_dtype(op->name, dtype, c->dtype);
+            }
+            if (TNRI_UNLIKELY(c->rank != 0 && !tnri_has_shape(c, like->rank, like->shape))) {
+                return tnri_fail_shape(op->name, op->inputs[2], like->rank, like->shape, c);
+            }
+        }
+        if (TNRI_UNLIKELY(b->dtype != dtype)) {
+            if (inputs == 3) {
+                return tnri_fail_dtype(op->name, dtype, b->dtype);
+            }
+            TNR_TRY(lift(op, a, b, &lifted));
+            dtype = lifted == 1 ? b->dtype : dtype;
+        }
+        if (TNRI_UNLIKELY(b->rank != 0 && !tnri_has_shape(b, like->rank, like->shape))) {
+            return tnri_fail_shape(op->name, op->inputs[1], like->rank, like->shape, b);
+        }
+    }
+    const tnr_dtype result = op->rule == TNRI_ONE_DTYPE || op->rule == TNRI_MIXES_SCALAR ? dtype : result_of(op, dtype);
+    const tnri_plane_kernel kernel = op->rows[engine->isa][dtype];
+    TNR_TRY(tnri_check_into(op->name, target.into, result, like->rank, like->shape));
+    if (TNRI_UNLIKELY(kernel == NULL)) {
+        return tnri_fail_unsupported(op->name, dtype);
     }
     tnri_call call;
     call.op = op->name;
     call.inputs = inputs;
-    call.dtype = a->dtype;
+    call.dtype = result;
     call.rank = like->rank;
     call.shape = like->shape;
     call.reason = TNR_ALLOCATION_OUTPUT;
     call.aliasing = TNRI_IN_PLACE;
     call.operands[1].view = a;
     call.operands[2].view = b;
+    call.operands[3].view = c;
     TNR_TRY(tnri_call_begin(engine, &call, target));
-    compute(op, &call);
-    return tnri_call_end(&call, target, TNR_OK);
+    tnr_status status = TNR_OK;
+    if (inputs == 2 && TNRI_UNLIKELY(op->forbidden != NULL || lifted != 0)) {
+        status = compute_apart(engine, op, &call, lifted, kernel);
+    } else {
+        compute(engine, op, &call, inputs, kernel);
+    }
+    return tnri_call_end(&call, target, status);
 }
 
-static TNRI_NOINLINE tnr_status run_one(tnr_engine *engine, const operation *op, const tnr_view *a, tnri_target target)
+TNRI_NOINLINE tnr_status tnri_elementwise_one(tnr_engine *engine, const tnri_operation *op, const tnr_view *a,
+                                              tnri_target target)
 {
     TNR_TRY(tnri_engine_enter(op->name, engine, tnri_target_named(&target)));
-    return tnri_engine_leave(engine, inside(engine, op, 1, a, NULL, target));
+    return tnri_engine_leave(engine, inside(engine, op, 1, a, NULL, NULL, target));
 }
 
-static TNRI_NOINLINE tnr_status run_two(tnr_engine *engine, const operation *op, const tnr_view *a, const tnr_view *b,
-                                        tnri_target target)
+TNRI_NOINLINE tnr_status tnri_elementwise_two(tnr_engine *engine, const tnri_operation *op, const tnr_view *a,
+                                              const tnr_view *b, tnri_target target)
 {
     TNR_TRY(tnri_engine_enter(op->name, engine, tnri_target_named(&target)));
-    return tnri_engine_leave(engine, inside(engine, op, 2, a, b, target));
+    return tnri_engine_leave(engine, inside(engine, op, 2, a, b, NULL, target));
 }
 
-tnr_status tnr_add(tnr_engine *engine, const tnr_view *a, const tnr_view *b, tnr_tensor **out)
+TNRI_NOINLINE tnr_status tnri_elementwise_three(tnr_engine *engine, const tnri_operation *op, const tnr_view *a,
+                                                const tnr_view *b, const tnr_view *c, tnri_target target)
 {
-    return run_two(engine, &op_add, a, b, (tnri_target){.made = out});
-}
-
-tnr_status tnr_add_into(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_view_mut *out)
-{
-    return run_two(engine, &op_add, a, b, (tnri_target){.into = out});
-}
-
-tnr_status tnr_sub(tnr_engine *engine, const tnr_view *a, const tnr_view *b, tnr_tensor **out)
-{
-    return run_two(engine, &op_sub, a, b, (tnri_target){.made = out});
-}
-
-tnr_status tnr_sub_into(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_view_mut *out)
-{
-    return run_two(engine, &op_sub, a, b, (tnri_target){.into = out});
-}
-
-tnr_status tnr_mul(tnr_engine *engine, const tnr_view *a, const tnr_view *b, tnr_tensor **out)
-{
-    return run_two(engine, &op_mul, a, b, (tnri_target){.made = out});
-}
-
-tnr_status tnr_mul_into(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_view_mut *out)
-{
-    return run_two(engine, &op_mul, a, b, (tnri_target){.into = out});
-}
-
-tnr_status tnr_exp(tnr_engine *engine, const tnr_view *a, tnr_tensor **out)
-{
-    return run_one(engine, &op_exp, a, (tnri_target){.made = out});
-}
-
-tnr_status tnr_exp_into(tnr_engine *engine, const tnr_view *a, const tnr_view_mut *out)
-{
-    return run_one(engine, &op_exp, a, (tnri_target){.into = out});
+    TNR_TRY(tnri_engine_enter(op->name, engine, tnri_target_named(&target)));
+    return tnri_engine_leave(engine, inside(engine, op, 3, a, b, c, target));
 }

@@ -2,30 +2,67 @@
 /*
  * Life of an engine, its scratch, the beginning and end of its operations, and the failure texts that they share.
  *
- * Guarantees: an engine is one block of its domain, plus a pool over that domain whose user it is; one thread inside at a
- * time, told by one atomic flag; destroying it leaves every tensor that it made valid (the pool returns weakly).
+ * Guarantees: an engine is one block of its domain, plus blocks for scratch and a team, and a pool over that domain whose user
+ * it is; one thread inside at a time, told by one atomic flag; destroying it ends its threads and leaves every tensor that it
+ * made valid (the pool returns weakly).
  */
-#include "engine_internal.h"
+#include "caches_internal.h"
+#include "team_internal.h"
 
 /* ---- Life ------------------------------------------------------------------------------------------------------------------- */
 
-static tnr_status take_options(const char *op, const tnr_engine_options *options, tnr_engine_options *taken)
+/* Its team and its CPUs' caches, by options that name a topology. */
+static tnr_status take_team(const char *op, tnr_engine *engine, tnr_topology *topology, const tnr_cpu_set *cpus)
 {
-    static const tnr_engine_options defaults = TNR_ENGINE_OPTIONS;
-    *taken = defaults;
-    return tnri_options_take(op, options, sizeof *taken, taken, sizeof *taken);
+    TNR_TRY(tnri_caches_of(topology, cpus, &engine->l2_bytes, &engine->l3_bytes));
+    const uint64_t bytes = tnri_team_bytes(tnr_cpu_set_count(cpus));
+    if (bytes == 0) {
+        return TNR_OK;
+    }
+    TNR_TRY(tnri_node_of_cpus(topology, cpus, &engine->node));
+    TNR_TRY(tnri_block_take(engine->domain, bytes, &engine->team_block));
+    return tnri_team_start(op, engine->team_block.address, cpus, &engine->team);
+}
+
+/* Everything that is only an engine's own. On failure the engine has what was taken. Scratch last, for it is in the ledger. */
+static tnr_status furnish(const char *op, tnr_engine *engine, const tnr_engine_options *options,
+                          const tnr_cpu_set *cpus)
+{
+    engine->isa = tnri_isa_best();
+    engine->blis = tnri_blis_works();
+    engine->node = TNR_NONE;
+    tnri_caches_guess(&engine->l2_bytes, &engine->l3_bytes);
+    if (options->topology != NULL) {
+        TNR_TRY(take_team(op, engine, options->topology, cpus));
+    }
+    void *scratch;
+    return tnri_engine_scratch(engine, options->scratch_bytes, &scratch);
+}
+
+/* Give back what furnish took. */
+static void strip(tnr_engine *engine)
+{
+    tnri_team_stop(engine->team);
+    tnri_block_give(engine->domain, &engine->team_block);
+    tnri_block_give(engine->domain, &engine->scratch);
 }
 
 tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *options, tnr_engine **engine)
 {
+    static const char *const op = "engine create";
     TNR_REQUIRE(domain != NULL && engine != NULL, TNR_ERR_ARGUMENT, "engine create: domain or result is NULL");
     tnr_engine_options taken;
-    TNR_TRY(take_options("engine create", options, &taken));
+    TNR_TRY(tnri_engine_options_take(op, options, &taken));
     TNR_REQUIRE(tnr_domain_access(domain) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "engine create: the host does not reach domain '%s' directly", tnr_domain_name(domain));
     TNR_REQUIRE(taken.output == NULL || tnr_domain_access(taken.output) != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
                 "engine create: outputs in domain '%s', which the host cannot map; copy there by tnr_tensor_duplicate",
                 tnr_domain_name(taken.output));
+    TNR_TRY(tnri_isa_check(op));
+    tnr_cpu_set cpus = {{0}};
+    if (taken.topology != NULL) {
+        TNR_TRY(tnri_engine_cpus(op, &taken, &cpus));
+    }
 
     tnr_block record;
     TNR_TRY(tnri_record_take(domain, sizeof(tnr_engine), &record));
@@ -42,21 +79,46 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
     made->domain = domain;
     made->pool = pool;
     made->output = taken.output != NULL ? taken.output : pool;
+    made->topology = taken.topology;
     made->record = record;
-    void *scratch;
-    status = tnri_engine_scratch(made, taken.scratch_bytes, &scratch);
+    status = furnish(op, made, &taken, &cpus);
     if (status != TNR_OK) {
+        strip(made);
         (void)tnr_domain_close(&pool); /* nothing is in it */
         tnri_record_give(domain, &record);
         return status;
     }
-    made->blis = tnri_blis_works();
     tnri_domain_use(domain);
     tnri_domain_use(pool); /* a program that closes it only empties it */
     if (made->output != pool) {
         tnri_domain_use(made->output);
     }
+    if (made->topology != NULL) {
+        tnri_topology_use(made->topology);
+    }
     *engine = made;
+    return TNR_OK;
+}
+
+tnr_status tnri_engine_end(tnr_engine *engine)
+{
+    tnr_domain *pool = engine->pool;
+    const tnr_status status = tnr_domain_close(&pool); /* first, for it is the one step that may be refused */
+    if (status != TNR_OK) {
+        return tnri_engine_leave(engine, status);
+    }
+    strip(engine);
+    tnr_domain *domain = engine->domain;
+    const tnr_block record = engine->record;
+    if (engine->output != engine->pool) {
+        tnri_domain_unuse(engine->output);
+    }
+    if (engine->topology != NULL) {
+        tnri_topology_unuse(engine->topology);
+    }
+    tnri_domain_unuse(engine->pool);
+    tnri_record_give(domain, &record);
+    tnri_domain_unuse(domain);
     return TNR_OK;
 }
 
@@ -65,23 +127,9 @@ tnr_status tnr_engine_destroy(tnr_engine **engine)
     if (engine == NULL || *engine == NULL) {
         return TNR_OK;
     }
-    tnr_engine *old = *engine;
-    TNR_TRY(tnri_engine_enter("engine destroy", old, true));
-    tnr_domain *pool = old->pool;
-    const tnr_status status = tnr_domain_close(&pool); /* first, for it is the one step that may be refused */
-    if (status != TNR_OK) {
-        return tnri_engine_leave(old, status);
-    }
-    tnr_domain *domain = old->domain;
-    const tnr_block record = old->record;
-    if (old->output != old->pool) {
-        tnri_domain_unuse(old->output);
-    }
-    tnri_domain_unuse(old->pool);
-    tnri_block_give(domain, &old->scratch);
+    TNR_TRY(tnri_engine_enter("engine destroy", *engine, true));
+    TNR_TRY(tnri_engine_end(*engine));
     *engine = NULL;
-    tnri_record_give(domain, &record);
-    tnri_domain_unuse(domain);
     return TNR_OK;
 }
 
@@ -89,17 +137,44 @@ tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, 
 {
     TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "engine need: need is NULL");
     tnr_engine_options taken;
-    TNR_TRY(take_options("engine need", options, &taken));
+    TNR_TRY(tnri_engine_options_take("engine need", options, &taken));
+    uint64_t team_bytes = 0;
+    if (taken.topology != NULL) {
+        tnr_cpu_set cpus;
+        TNR_TRY(tnri_engine_cpus("engine need", &taken, &cpus));
+        team_bytes = tnri_team_bytes(tnr_cpu_set_count(&cpus));
+    }
     tnr_need sum;
     tnr_need term;
     TNR_TRY(tnri_record_need(sizeof(tnr_engine), &sum));
     TNR_TRY(tnr_pool_need(buffers, &term));
     TNR_TRY(tnr_need_add(&sum, &term, 1));
-    if (taken.scratch_bytes != 0) {
-        TNR_TRY(tnr_block_need(taken.scratch_bytes, 1, &term));
-        TNR_TRY(tnr_need_add(&sum, &term, 1));
+    const uint64_t blocks[2] = {taken.scratch_bytes, team_bytes};
+    for (int i = 0; i < 2; ++i) {
+        if (blocks[i] != 0) {
+            TNR_TRY(tnr_block_need(blocks[i], 1, &term));
+            TNR_TRY(tnr_need_add(&sum, &term, 1));
+        }
     }
     *need = sum;
+    return TNR_OK;
+}
+
+tnr_status tnr_engine_describe(const tnr_engine *engine, tnr_engine_info *info)
+{
+    TNR_REQUIRE(engine != NULL && info != NULL, TNR_ERR_ARGUMENT, "engine describe: engine or info is NULL");
+    memset(info, 0, sizeof *info);
+    info->node = engine->node;
+    info->workers = 1;
+    if (engine->team != NULL) {
+        info->workers = tnri_team_lanes(engine->team);
+        info->threads = tnri_team_threads(engine->team);
+        info->cpus = *tnri_team_cpus(engine->team);
+    }
+    info->isa = tnri_isa_name(engine->isa);
+    info->blas = engine->blis ? "blis" : "portable";
+    info->l2_bytes = engine->l2_bytes;
+    info->l3_bytes = engine->l3_bytes;
     return TNR_OK;
 }
 

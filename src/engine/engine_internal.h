@@ -11,7 +11,10 @@
 #define TENURE_ENGINE_INTERNAL_H
 
 #include "../storage/storage.h"
-#include "tenure/engine.h"
+#include "tenure/elementwise.h"
+#include "tenure/product.h"
+#include "tenure/reduction.h"
+#include "tenure/structure.h"
 
 /*
  * For loops each of whose iterations reads its own elements and then writes its own. It states what access to the operands
@@ -25,14 +28,23 @@
 #define TNRI_INDEPENDENT
 #endif
 
+typedef struct tnri_team tnri_team;
+
 struct tnr_engine {
-    atomic_uint busy;   /* 1 while a thread is inside */
-    bool blis;          /* BLIS is built in and answered its known product */
-    tnr_domain *domain; /* holds this struct and the scratch */
-    tnr_domain *output; /* where outputs are made */
+    atomic_uint busy;       /* 1 while a thread is inside */
+    tnri_isa isa;           /* whose kernel tables it uses */
+    bool blis;              /* BLIS is built in and answered its known product */
+    tnri_team *team;        /* NULL: the calling thread alone */
+    int node;               /* of all its CPUs; TNR_NONE: several, or no team */
+    uint64_t l2_bytes;      /* of one of its CPUs */
+    uint64_t l3_bytes;      /* of one of its CPUs, shared; 0: none, or unknown */
+    tnr_topology *topology; /* whose user it is, or NULL */
+    tnr_domain *domain;     /* holds this struct and the scratch */
+    tnr_domain *output;     /* where outputs are made */
     tnr_domain *pool;
-    tnr_block scratch; /* of the domain, kept from first use on; no bytes before */
-    tnr_block record;  /* this struct */
+    tnr_block scratch;    /* of the domain, kept from first use on; no bytes before */
+    tnr_block team_block; /* of the domain; no bytes without a team */
+    tnr_block record;     /* this struct */
 };
 
 /* Where a result goes: into a view of the caller's, or to a new tensor. Exactly one is not NULL. */
@@ -67,9 +79,29 @@ static inline bool tnri_target_named(const tnri_target *target) { return target-
 /* At least `bytes` bytes of kept scratch, 64-byte aligned, contents undefined; takes nothing when it had them before. */
 tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data);
 
+/* As tnr_engine_destroy, for a thread that is inside: on failure it is outside again and nothing has changed. */
+tnr_status tnri_engine_end(tnr_engine *engine);
+
+/* ---- Several workers (team.c, team_inline.c) -------------------------------------------------------------------------------- */
+
+/* One piece of an operation; pieces of one call may run at the same time, in any order, on any thread. */
+typedef void (*tnri_task)(void *context, int64_t piece);
+
+/*
+ * How many lanes are worth using for work that takes so long on one: 1 when the calling thread should do it alone. The number
+ * of pieces may depend on it only where the result does not depend on the pieces.
+ */
+int tnri_engine_lanes(const tnr_engine *engine, uint64_t nanoseconds);
+
+/* Run task(context, p) for every p in 0..pieces-1; all are done, and what they wrote is seen, when it returns. */
+void tnri_engine_run(tnr_engine *engine, int64_t pieces, tnri_task task, void *context);
+
+/* Should outputs of an operation that touches so many bytes in all be written past the caches? (caches.c) */
+bool tnri_engine_streams(const tnr_engine *engine, uint64_t bytes);
+
 /* ---- One operation -------------------------------------------------------------------------------------------------------- */
 
-#define TNRI_CALL_INPUTS 2
+#define TNRI_CALL_INPUTS 3
 
 /*
  * From the first lease to the last. operands[0] is what is written, the others are read: their views are the caller's to

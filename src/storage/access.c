@@ -24,24 +24,21 @@ static void add_part(tnri_lease *lease, const tnri_operand *operand)
     }
 }
 
-/* What one lease must cover so that every operand of this root is covered. */
-static tnr_status combined_lease(const char *op, const tnri_operand *operands, int count, int first,
-                                 tnri_aliasing aliasing, tnri_lease *lease)
+/* What one lease must cover so that every operand of the carrier's root is covered. */
+static tnr_status combined_lease(const char *op, const tnri_operand *operands, int carrier, tnri_aliasing aliasing,
+                                 tnri_lease *lease)
 {
-    const tnr_view *view = operands[first].view;
+    const tnr_view *view = operands[carrier].view;
     lease->root = view->root;
     lease->generation = view->generation;
     lease->split = view->split;
     lease->parts = 0;
     lease->read_parts = 0;
-    add_part(lease, &operands[first]);
-    lease->write = operands[first].write;
-    lease->reads = !operands[first].write || aliasing == TNRI_READ_BACK;
-    for (int other = first + 1; other < count; other++) {
+    add_part(lease, &operands[carrier]);
+    lease->write = operands[carrier].write;
+    lease->reads = !operands[carrier].write || aliasing == TNRI_READ_BACK;
+    for (int other = operands[carrier].held.next; other >= 0; other = operands[other].held.next) {
         const tnr_view *shared = operands[other].view;
-        if (shared->root != lease->root) {
-            continue;
-        }
         TNR_REQUIRE(shared->generation == lease->generation, TNR_ERR_STALE,
                     "%s: the view's owner was released or moved", op);
         if (shared->split != view->split) {
@@ -53,16 +50,6 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
     }
     lease->read_parts &= ~lease->parts;
     return TNR_OK;
-}
-
-/* First operand of the same root, which may be itself. */
-static int carrier_of(const tnri_operand *operands, int index)
-{
-    int first = 0;
-    while (operands[first].view->root != operands[index].view->root) {
-        first++;
-    }
-    return first;
 }
 
 /* A view of all of its owner as it is, the usual operand: in bounds and distinct without arithmetic. */
@@ -156,8 +143,8 @@ static tnr_status check_overlap(const char *op, const tnri_operand *operands, in
             continue;
         }
         const tnr_overlap overlap = tnri_views_overlap(operands[written].view, operands[other].view);
-        if (overlap == TNR_OVERLAP_NONE ||
-            (overlap == TNR_OVERLAP_SAME && aliasing == TNRI_IN_PLACE && !operands[other].write)) {
+        const bool may_be_same = aliasing == TNRI_IN_PLACE || (aliasing == TNRI_FIRST_IN_PLACE && other == 1);
+        if (overlap == TNR_OVERLAP_NONE || (overlap == TNR_OVERLAP_SAME && may_be_same && !operands[other].write)) {
             continue;
         }
         return tnri_fail(TNR_ERR_OVERLAP, "%s: output %s operand %d", op,
@@ -224,8 +211,7 @@ static tnr_status give_all(tnri_operand *operands, int count, int mapped)
 }
 
 /* The lease for all operands of the carrier's root. */
-static tnr_status take_lease(const char *op, tnri_operand *operands, int count, int index, bool shared,
-                             tnri_aliasing aliasing)
+static tnr_status take_lease(const char *op, tnri_operand *operands, int index, tnri_aliasing aliasing)
 {
     tnri_operand *carrier = &operands[index];
     const tnr_view *view = carrier->view;
@@ -233,13 +219,13 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int count, 
     carrier->held.split = 0;
     carrier->held.parts = 0;
     carrier->held.writes = carrier->write;
-    if (TNRI_LIKELY(!shared && view->split == 0 && aliasing != TNRI_READ_BACK &&
+    if (TNRI_LIKELY(carrier->held.next < 0 && view->split == 0 && aliasing != TNRI_READ_BACK &&
                     tnri_lease_try_whole(view->root, view->generation, carrier->write))) {
         carrier->held.owns = true;
         return TNR_OK;
     }
     tnri_lease lease;
-    TNR_TRY(combined_lease(op, operands, count, index, aliasing, &lease));
+    TNR_TRY(combined_lease(op, operands, index, aliasing, &lease));
     TNR_TRY(tnri_lease_take(op, &lease));
     carrier->held.split = lease.split;
     carrier->held.parts = lease.parts;
@@ -251,23 +237,15 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int count, 
 
 /* Leases, then bounds. *direct: no root needs a mapping. */
 static tnr_status lease_and_check(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing,
-                                  int64_t *counts, bool *direct)
+                                  bool *direct)
 {
     bool all_direct = true;
     for (int index = 0; index < count; index++) {
-        const tnr_tensor *root = operands[index].view->root;
-        bool first = true;
-        bool shared = false;
-        for (int other = 0; other < count; other++) {
-            const bool same = other != index && operands[other].view->root == root;
-            shared = shared || same;
-            first = first && !(same && other < index);
+        if (operands[index].held.carrier == index) {
+            TNR_TRY(take_lease(op, operands, index, aliasing));
         }
-        if (first) {
-            TNR_TRY(take_lease(op, operands, count, index, shared, aliasing));
-        }
-        TNR_TRY(check_bounds(op, &operands[index], &counts[index]));
-        all_direct = all_direct && tnri_root_access(root) == TNR_ACCESS_DIRECT;
+        TNR_TRY(check_bounds(op, &operands[index], &operands[index].held.count));
+        all_direct = all_direct && tnri_root_access(operands[index].view->root) == TNR_ACCESS_DIRECT;
     }
     *direct = all_direct;
     return TNR_OK;
@@ -341,14 +319,14 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
                      : count == 1 && try_usual(operands, 1, aliasing)) {
         return TNR_OK;
     }
-    int64_t counts[TNRI_MAX_OPERANDS];
     bool direct = false;
     int mapped = 0;
     for (int index = 0; index < count; index++) {
         TNR_TRY(check_descriptor(op, &operands[index]));
         operands[index].held.owns = false;
     }
-    tnr_status status = lease_and_check(op, operands, count, aliasing, counts, &direct);
+    tnri_link_same_roots(operands, count);
+    tnr_status status = lease_and_check(op, operands, count, aliasing, &direct);
     for (int index = 0; index < count && status == TNR_OK; index++) {
         if (operands[index].write) {
             status = check_overlap(op, operands, count, index, aliasing);
@@ -364,8 +342,8 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
     for (int index = 0; index < count; index++) {
         tnri_operand *operand = &operands[index];
         const tnr_view *view = operand->view;
-        char *host = direct ? view->root->block.address : operands[carrier_of(operands, index)].held.host;
-        operand->data = counts[index] == 0
+        char *host = direct ? view->root->block.address : operands[operand->held.carrier].held.host;
+        operand->data = operand->held.count == 0
                             ? NULL
                             : host + view->window_begin + ((size_t)view->offset << tnri_dtype_shift[view->dtype]);
     }

@@ -102,14 +102,18 @@ tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype
 /* Unmap; with status TNR_OK and a good unmap *tensor is the new tensor, else all is undone. The status, or the unmap's. */
 tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor);
 
+/*
+ * Placement of a view's owner: TNR_ERR_STALE when it is gone. Takes no lease, so nobody may consume the owner meanwhile.
+ */
+tnr_status tnri_view_placement(const char *op, const tnr_view *view, tnr_placement *placement);
+
 /* ---- Access to operands (access.c) ------------------------------------------------------------------------------------------- */
 
-/* How outputs relate to inputs: apart from them; or perhaps the same, element for element; or apart, but what they hold is
- * read as well (accumulation), which a draft does not allow. */
-typedef enum tnri_aliasing { TNRI_APART, TNRI_IN_PLACE, TNRI_READ_BACK } tnri_aliasing;
-
-/* Most operands of one operation. */
-#define TNRI_MAX_OPERANDS 8
+/*
+ * How outputs relate to inputs: apart from them; or perhaps the same, element for element, as any input or as the first
+ * input (operand 1) only; or apart, but what they hold is read as well (accumulation), which a draft does not allow.
+ */
+typedef enum tnri_aliasing { TNRI_APART, TNRI_IN_PLACE, TNRI_FIRST_IN_PLACE, TNRI_READ_BACK } tnri_aliasing;
 
 /* One operand while an operation runs. The caller sets view and write; access fills the rest. */
 typedef struct tnri_operand {
@@ -124,6 +128,10 @@ typedef struct tnri_operand {
         uint64_t read_parts; /* and for reading */
         bool owns;           /* this operand carries the lease and mapping of its root */
         bool writes;         /* the lease is a write lease */
+        int carrier;         /* first operand of the same root, which carries for it */
+        int next;            /* next operand of the same root; -1: the last */
+        int sorted;          /* room for sorting (same_root.c) */
+        int64_t count;       /* elements of the view */
     } held;
 } tnri_operand;
 
@@ -131,7 +139,8 @@ typedef struct tnri_operand {
  * All that has to be true before bytes are touched, for all operands or for none: descriptors well-formed and inside their
  * owners, owners alive (TNR_ERR_STALE), reachable by the host (TNR_ERR_RESIDENCY), leases had (TNR_ERR_BUSY), written
  * elements distinct and apart from inputs or the very same (TNR_ERR_OVERLAP), mappable memory mapped. Operands of one root
- * share one lease. On success every non-NULL operand has `data`; end with tnri_access_end.
+ * share one lease. Any number of operands, in O(n log n) when one of them is written. On success every non-empty operand has
+ * `data`; end with tnri_access_end.
  */
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
 
@@ -173,14 +182,63 @@ void tnri_nest_exchange(tnri_nest *nest, int a, int b);
 /* Step to the next combination of the axes from `first` on, moving data; false (data back at the start) after the last. */
 bool tnri_nest_step(tnri_nest *nest, int first);
 
-/* ---- The one strided copy (copy.c): pure, no leases -------------------------------------------------------------------------- */
+/* ---- The one strided copy (copy.c, copy_plan.c): pure, no leases -------------------------------------------------------------- */
 
 /*
- * Copy elements of element_bytes (1, 4, 8 or 16) from one layout to another of the same shape. Strides in elements; target and
- * source point at the first elements; memory must not overlap. Orders and merges axes, moves unit-stride runs by memcpy, and
- * blocks transposing pairs of axes for the cache.
+ * Copy elements of element_bytes (1, 4, 8 or 16) from one layout to another of the same shape, on the calling thread. Strides
+ * in elements; target and source point at the first elements; memory must not overlap. The source's elements may.
  */
 void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, void *target,
                         const int64_t *target_strides, const void *source, const int64_t *source_strides);
+
+typedef struct tnri_copy_kernels tnri_copy_kernels;
+
+/* Kernels of an instruction set; asking for one that the machine lacks is the caller's fault. */
+const tnri_copy_kernels *tnri_copy_kernels_of(tnri_isa isa);
+
+/* One loop over blocks: `count` times `step` elements along `axis`. */
+typedef struct tnri_copy_loop {
+    int axis;
+    int64_t step;
+    int64_t count;
+} tnri_copy_loop;
+
+/*
+ * A copy that is ready to run, whole or in pieces: what blocks the index space is cut into and in which order they are
+ * taken. Made on the stack in well under a microsecond; holds no memory and does not change while it runs.
+ */
+typedef struct tnri_copy_plan {
+    const tnri_copy_kernels *kernels;
+    tnri_nest nest;       /* target and source */
+    uint64_t bytes;       /* to be written */
+    int64_t blocks;       /* 0: nothing to do */
+    int64_t cut_block;    /* elements of a block along axis `cut`; axes below it are whole in every block */
+    int64_t across_block; /* and along axis `across`; all other axes have one element in a block */
+    int64_t ahead;        /* blocks from the one that is copied to the one that is fetched into the cache */
+    int64_t pitch;        /* bytes from row to row of the buffer in which a block is put together */
+    int cut;
+    int across;  /* -1: none */
+    int columns; /* axis of a block along which the source steps least, besides axis 0; -1: none */
+    int shift;   /* an element has 1 << shift bytes */
+    enum {
+        TNRI_COPY_PLAIN, /* ordinary stores */
+        TNRI_COPY_RUNS,  /* past the caches: runs that are runs of the source too */
+        TNRI_COPY_TILES, /* past the caches: transposed tiles of whole lines */
+        TNRI_COPY_LINES  /* past the caches: anything else, put together in a buffer */
+    } mode;
+    int loops;
+    tnri_copy_loop loop[TNR_MAX_RANK + 1]; /* innermost first */
+} tnri_copy_plan;
+
+/* As tnri_copy_elements. `streams`: write past the caches where the target's layout allows it. */
+void tnri_copy_plan_make(tnri_copy_plan *plan, const tnri_copy_kernels *kernels, bool streams, size_t element_bytes,
+                         int rank, const int64_t *shape, void *target, const int64_t *target_strides,
+                         const void *source, const int64_t *source_strides);
+
+/*
+ * Copy piece `piece` of `pieces` equal ones; any number of pieces, in any order, on any threads. Different pieces write
+ * different elements, mostly in different cache lines.
+ */
+void tnri_copy_plan_run(const tnri_copy_plan *plan, int64_t piece, int64_t pieces);
 
 #endif /* TENURE_STORAGE_STORAGE_H */

@@ -86,6 +86,11 @@ static inline uint32_t tnri_generation(const tnr_tensor *root)
 /* Relation of two well-formed views' memory, whoever owns it. Looks at the views only, not at owners, so needs no lease. */
 tnr_overlap tnri_views_overlap(const tnr_view *a, const tnr_view *b);
 
+/* ---- same_root.c ------------------------------------------------------------------------------------------------------------ */
+
+/* Find the operands that have one root: fills held.carrier and held.next of all. Every view is there. */
+void tnri_link_same_roots(tnri_operand *operands, int count);
+
 /* ---- split.c ---------------------------------------------------------------------------------------------------------------- */
 
 /* Mark views whose disjointness was proved as parts of one split of each owner. */

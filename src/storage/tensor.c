@@ -77,6 +77,15 @@ tnr_placement tnri_root_placement(const tnr_tensor *root)
     return root->domain != NULL ? root->domain->placement : host;
 }
 
+tnr_status tnri_view_placement(const char *op, const tnr_view *view, tnr_placement *placement)
+{
+    TNR_REQUIRE(view->root != NULL, TNR_ERR_ARGUMENT, "%s: the view has no owner", op);
+    TNR_REQUIRE(view->generation == tnri_generation(view->root), TNR_ERR_STALE,
+                "%s: the view's owner was released or moved", op);
+    *placement = tnri_root_placement(view->root);
+    return TNR_OK;
+}
+
 void tnri_root_free(tnr_tensor *root)
 {
     tnr_domain *counted = tnri_owner_domain(root);

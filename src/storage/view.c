@@ -112,7 +112,7 @@ tnr_status tnr_view_permute(const tnr_view *view, const int *axes, tnr_view *out
 }
 
 /* Apply one slice to one axis of `view`; the stride is only scaled where it is used again. */
-static tnr_status slice_one(const char *op, tnr_view *view, int axis, tnr_slice slice)
+static tnr_status slice_one(const char *op, tnr_view *view, int axis, tnr_range slice)
 {
     TNR_REQUIRE(slice.step != 0, TNR_ERR_ARGUMENT, "%s: a step other than 0 expected on axis %d", op, axis);
 
@@ -134,7 +134,7 @@ static tnr_status slice_one(const char *op, tnr_view *view, int axis, tnr_slice 
     return TNR_OK;
 }
 
-tnr_status tnr_view_slice(const tnr_view *view, const tnr_slice *slices, tnr_view *out)
+tnr_status tnr_view_slice(const tnr_view *view, const tnr_range *slices, tnr_view *out)
 {
     static const char op[] = "view_slice";
     int64_t count;
@@ -153,7 +153,7 @@ tnr_status tnr_view_slice(const tnr_view *view, const tnr_slice *slices, tnr_vie
     return TNR_OK;
 }
 
-tnr_status tnr_view_slice_axis(const tnr_view *view, int axis, tnr_slice slice, tnr_view *out)
+tnr_status tnr_view_slice_axis(const tnr_view *view, int axis, tnr_range slice, tnr_view *out)
 {
     static const char op[] = "view_slice_axis";
     int64_t count;

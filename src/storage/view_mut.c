@@ -25,14 +25,14 @@ tnr_status tnr_view_mut_permute(const tnr_view_mut *view, const int *axes, tnr_v
     return finish("view_mut_permute", &result, out);
 }
 
-tnr_status tnr_view_mut_slice(const tnr_view_mut *view, const tnr_slice *slices, tnr_view_mut *out)
+tnr_status tnr_view_mut_slice(const tnr_view_mut *view, const tnr_range *slices, tnr_view_mut *out)
 {
     tnr_view result;
     TNR_TRY(tnr_view_slice(readable(view), slices, &result));
     return finish("view_mut_slice", &result, out);
 }
 
-tnr_status tnr_view_mut_slice_axis(const tnr_view_mut *view, int axis, tnr_slice slice, tnr_view_mut *out)
+tnr_status tnr_view_mut_slice_axis(const tnr_view_mut *view, int axis, tnr_range slice, tnr_view_mut *out)
 {
     tnr_view result;
     TNR_TRY(tnr_view_slice_axis(readable(view), axis, slice, &result));

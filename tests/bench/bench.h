@@ -16,6 +16,9 @@
 int bench_arena(void);
 int bench_pool(void);
 int bench_dispatch(void);
+int bench_elementwise(void);
+int bench_reduce(void);
+int bench_permute(void);
 
 void bench_row(const char *suite, const char *name, const char *unit, double ours, const char *peer, double peer_value,
                bool smaller_is_better);

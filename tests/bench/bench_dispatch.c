@@ -90,7 +90,7 @@ static void release_operands(operands *made)
     }
 }
 
-static void bench_elementwise(tnr_domain *heap, tnr_engine *engine)
+static void larger_elementwise(tnr_domain *heap, tnr_engine *engine)
 {
     static const int64_t nothing = 0;
     static const int64_t eight = 8;
@@ -126,7 +126,7 @@ static void bench_layouts(tnr_domain *heap, tnr_engine *engine)
 {
     static const int64_t tall[2] = {4, 100000};
     static const int64_t square[2] = {2048, 2048};
-    const tnr_slice three = {0, 3, 1};
+    const tnr_range three = {0, 3, 1};
     operands made;
     double ours;
     double peer;
@@ -186,8 +186,8 @@ static void bench_views(tnr_domain *heap)
     bool granted;
     double ours;
     make_operands(heap, 2, shape, &made);
-    const tnr_slice upper = {0, 32, 1};
-    const tnr_slice lower = {32, TNR_END, 1};
+    const tnr_range upper = {0, 32, 1};
+    const tnr_range lower = {32, TNR_END, 1};
     BEST_OF(ours, 100000, need(tnr_tensor_view(made.tensors[0], &view)));
     bench_row("dispatch", "view of a tensor", "ns", ours, "none", 0.0, true);
     BEST_OF(ours, 100000, need(tnr_view_permute(&made.a, NULL, &view)));
@@ -210,7 +210,7 @@ int bench_dispatch(void)
     tnr_engine *engine = NULL;
     need(tnr_heap_create(&heap));
     need(tnr_engine_create(heap, NULL, &engine));
-    bench_elementwise(heap, engine);
+    larger_elementwise(heap, engine);
     bench_layouts(heap, engine);
     bench_products(heap, engine);
     bench_views(heap);

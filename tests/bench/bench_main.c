@@ -16,15 +16,18 @@
 #pragma weak bench_arena
 #pragma weak bench_pool
 #pragma weak bench_dispatch
+#pragma weak bench_elementwise
+#pragma weak bench_reduce
+#pragma weak bench_permute
 #endif
 
 static const struct suite {
     const char *name;
     int (*run)(void);
 } suites[] = {
-    {"arena", bench_arena},
-    {"pool", bench_pool},
-    {"dispatch", bench_dispatch},
+    {"arena", bench_arena},       {"pool", bench_pool},
+    {"dispatch", bench_dispatch}, {"elementwise", bench_elementwise},
+    {"reduce", bench_reduce},     {"permute", bench_permute},
 };
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))

@@ -126,26 +126,54 @@ static catalogue_value load(tnr_dtype dtype, const unsigned char *at)
 static double random_real(catalogue_random *random) { return (double)(catalogue_below(random, 4001) - 2000) / 512.0; }
 
 /* Floats are short binary fractions of either sign; integers any bits; bools any byte, for any non-zero one reads as true. */
-static void store_random(catalogue_random *random, tnr_dtype dtype, unsigned char *at)
+static catalogue_value random_value(catalogue_random *random, tnr_dtype dtype)
 {
-    const double parts[2] = {random_real(random), random_real(random)};
-    const float halves[2] = {(float)parts[0], (float)parts[1]};
-    const uint64_t bits = catalogue_next(random);
+    catalogue_value value = {0.0L, 0.0L, 0};
+    if (catalogue_is_float(dtype)) {
+        value.re = random_real(random);
+        value.im = catalogue_is_complex(dtype) ? random_real(random) : 0.0L;
+    } else {
+        const uint64_t bits = catalogue_next(random);
+        value.integer = dtype == TNR_I32    ? (int64_t)(int32_t)(uint32_t)bits
+                        : dtype == TNR_BOOL ? (int64_t)(bits & 0xFFU)
+                                            : (int64_t)bits;
+    }
+    return value;
+}
+
+static long double special(catalogue_random *random, long double ordinary)
+{
+    static const double list[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
+    return catalogue_below(random, 16) == 0 ? list[catalogue_below(random, 5)] : ordinary;
+}
+
+static void store(tnr_dtype dtype, catalogue_value value, unsigned char *at)
+{
+    const double f64[2] = {(double)value.re, (double)value.im};
+    const float f32[2] = {(float)value.re, (float)value.im};
+    const int32_t i32 = (int32_t)value.integer;
+    const unsigned char truth = (unsigned char)value.integer;
     switch (dtype) {
     case TNR_F32:
-        memcpy(at, halves, 4);
+        memcpy(at, f32, 4);
         break;
     case TNR_F64:
-        memcpy(at, parts, 8);
+        memcpy(at, f64, 8);
         break;
     case TNR_C32:
-        memcpy(at, halves, 8);
+        memcpy(at, f32, 8);
         break;
     case TNR_C64:
-        memcpy(at, parts, 16);
+        memcpy(at, f64, 16);
+        break;
+    case TNR_I32:
+        memcpy(at, &i32, 4);
+        break;
+    case TNR_I64:
+        memcpy(at, &value.integer, 8);
         break;
     default:
-        memcpy(at, &bits, tnr_dtype_size(dtype));
+        *at = truth;
         break;
     }
 }
@@ -244,9 +272,10 @@ static unsigned char *read_owner(tnr_tensor *tensor, uint64_t bytes)
     return raw;
 }
 
-void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank,
-                            const int64_t *shape, unsigned layouts, bool distinct, catalogue_content content,
-                            catalogue_operand *operand)
+/* `call` and `input` say whose input it is; call NULL: nobody's. */
+static void make_operand(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                         unsigned layouts, bool distinct, catalogue_content content, const catalogue_call *call,
+                         int input, catalogue_operand *operand)
 {
     const size_t size = tnr_dtype_size(dtype);
     const unsigned layout = pick_layout(random, layouts);
@@ -260,7 +289,15 @@ void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dt
     int64_t index[TNR_MAX_RANK] = {0};
     if (content == CATALOGUE_VALUES && operand->array.count > 0) {
         do {
-            store_random(random, dtype, operand->raw + (size_t)element_of(operand, index) * size);
+            catalogue_value value = random_value(random, dtype);
+            if (call != NULL && call->op->specials && catalogue_is_float(dtype)) {
+                value.re = special(random, value.re);
+                value.im = catalogue_is_complex(dtype) ? special(random, value.im) : 0.0L;
+            }
+            if (call != NULL && call->op->adjust != NULL) {
+                call->op->adjust(random, call, input, &value);
+            }
+            store(dtype, value, operand->raw + (size_t)element_of(operand, index) * size);
         } while (catalogue_step(rank, shape, index));
     }
     if (operand->array.count > 0) { /* only now: with stride 0 a later index overwrites an earlier one */
@@ -284,6 +321,27 @@ void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dt
             "region of an output");
     }
     write_owner(operand->tensor, operand->raw, operand->raw_bytes);
+}
+
+void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank,
+                            const int64_t *shape, unsigned layouts, bool distinct, catalogue_content content,
+                            catalogue_operand *operand)
+{
+    make_operand(random, domain, dtype, rank, shape, layouts, distinct, content, NULL, 0, operand);
+}
+
+void catalogue_input_make(catalogue_random *random, tnr_domain *domain, const catalogue_call *call, int input,
+                          unsigned layouts, bool distinct, catalogue_operand *operand)
+{
+    make_operand(random, domain, call->input_dtype[input], call->input_rank[input], call->input_shape[input], layouts,
+                 distinct, CATALOGUE_VALUES, call, input, operand);
+}
+
+void catalogue_output_make(catalogue_random *random, tnr_domain *domain, const catalogue_call *call,
+                           catalogue_content content, catalogue_operand *operand)
+{
+    make_operand(random, domain, call->output_dtype, call->rank, call->shape, CATALOGUE_ANY_OUTPUT, true, content, NULL,
+                 0, operand);
 }
 
 void catalogue_operand_free(catalogue_operand *operand)
@@ -315,8 +373,8 @@ static void check_value(const catalogue_call *call, const catalogue_array *expec
 {
     const catalogue_value want = expected->values[at];
     bool good;
-    if (catalogue_is_float(call->dtype)) {
-        const bool single = call->dtype == TNR_F32 || call->dtype == TNR_C32;
+    if (catalogue_is_float(call->output_dtype)) {
+        const bool single = call->output_dtype == TNR_F32 || call->output_dtype == TNR_C32;
         const long double epsilon = single ? (long double)FLT_EPSILON : (long double)DBL_EPSILON;
         const long double bound = (long double)call->op->tolerance * epsilon * expected->scale[at];
         good = close_enough(found.re, want.re, bound) && close_enough(found.im, want.im, bound);
@@ -325,15 +383,15 @@ static void check_value(const catalogue_call *call, const catalogue_array *expec
     }
     if (!good) {
         fail_msg("%s %s: element %lld is %.17Lg %.17Lg %lld, expected %.17Lg %.17Lg %lld (scale %Lg)", call->op->name,
-                 tnr_dtype_name(call->dtype), (long long)at, found.re, found.im, (long long)found.integer, want.re,
-                 want.im, (long long)want.integer, expected->scale[at]);
+                 tnr_dtype_name(call->output_dtype), (long long)at, found.re, found.im, (long long)found.integer,
+                 want.re, want.im, (long long)want.integer, expected->scale[at]);
     }
 }
 
 void catalogue_operand_check(const catalogue_call *call, const catalogue_operand *operand,
                              const catalogue_array *expected)
 {
-    const size_t size = tnr_dtype_size(call->dtype);
+    const size_t size = tnr_dtype_size(call->output_dtype);
     unsigned char *now = read_owner(operand->tensor, operand->raw_bytes);
     unsigned char *beside = need((size_t)operand->raw_bytes, 1);
     memcpy(beside, operand->raw, (size_t)operand->raw_bytes);
@@ -341,7 +399,7 @@ void catalogue_operand_check(const catalogue_call *call, const catalogue_operand
     if (operand->array.count > 0) {
         do {
             const size_t offset = (size_t)element_of(operand, index) * size;
-            check_value(call, expected, catalogue_position(expected, index), load(call->dtype, now + offset));
+            check_value(call, expected, catalogue_position(expected, index), load(call->output_dtype, now + offset));
             memcpy(beside + offset, now + offset, size);
         } while (catalogue_step(operand->array.rank, operand->array.shape, index));
     }
@@ -356,16 +414,16 @@ void catalogue_tensor_check(const catalogue_call *call, tnr_tensor *tensor, cons
 {
     tnr_tensor_info info;
     catalogue_ok(tnr_tensor_describe(tensor, &info), "describe of an output");
-    assert_int_equal(info.dtype, call->dtype);
+    assert_int_equal(info.dtype, call->output_dtype);
     assert_int_equal(info.rank, expected->rank);
     for (int i = 0; i < expected->rank; ++i) {
         assert_true(info.shape[i] == expected->shape[i]);
     }
     assert_true(info.count == expected->count);
-    const size_t size = tnr_dtype_size(call->dtype);
+    const size_t size = tnr_dtype_size(call->output_dtype);
     unsigned char *now = read_owner(tensor, info.bytes);
     for (int64_t i = 0; i < expected->count; ++i) {
-        check_value(call, expected, i, load(call->dtype, now + (size_t)i * size));
+        check_value(call, expected, i, load(call->output_dtype, now + (size_t)i * size));
     }
     free(now);
 }
@@ -373,7 +431,7 @@ void catalogue_tensor_check(const catalogue_call *call, tnr_tensor *tensor, cons
 catalogue_array catalogue_expect(const catalogue_call *call, const catalogue_operand *inputs,
                                  const catalogue_array *old)
 {
-    catalogue_array expected = catalogue_array_make(call->dtype, call->rank, call->shape);
+    catalogue_array expected = catalogue_array_make(call->output_dtype, call->rank, call->shape);
     catalogue_array arrays[CATALOGUE_INPUTS];
     for (int i = 0; i < call->op->arity; ++i) {
         arrays[i] = inputs[i].array;

@@ -14,7 +14,7 @@
 
 /* Highest rank that random shapes have. */
 #define CATALOGUE_RANK 5
-#define CATALOGUE_INPUTS 2
+#define CATALOGUE_INPUTS 4
 
 /* ---- Random numbers ---------------------------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,9 @@ typedef struct catalogue_op catalogue_op;
 /* One use of an operation: shapes and parameters. */
 typedef struct catalogue_call {
     const catalogue_op *op;
-    tnr_dtype dtype;
+    tnr_dtype dtype;                         /* the one that the row's mask lists */
+    tnr_dtype input_dtype[CATALOGUE_INPUTS]; /* dtype unless the row's choose says otherwise */
+    tnr_dtype output_dtype;                  /* likewise */
     int input_rank[CATALOGUE_INPUTS];
     int64_t input_shape[CATALOGUE_INPUTS][TNR_MAX_RANK];
     int rank; /* of the output */
@@ -73,6 +75,11 @@ typedef struct catalogue_call {
     int axis_count;
     bool reversed_axes; /* pass NULL for axes */
     tnr_matmul_options matmul;
+    tnr_comparison comparison;
+    int64_t number; /* the diagonal of a triangle, and the like */
+    tnr_range ranges[TNR_MAX_RANK];
+    tnr_padding paddings[TNR_MAX_RANK];
+    tnr_index_options index;
     bool reads_output; /* the _into form counts what is in the output */
 } catalogue_call;
 
@@ -96,25 +103,57 @@ enum {
     CATALOGUE_ANY_INPUT = 63
 };
 
+/* Inputs whose very elements the output may be, as a mask. */
+#define CATALOGUE_IN_PLACE(input) (1U << (input))
+#define CATALOGUE_IN_PLACE_ANY 15U
+
+/* Rules of the refusal tests that an operation is exempt from. */
+enum {
+    CATALOGUE_FREE_OUTPUT_DTYPE = 1, /* the _into form takes any dtype of out */
+    CATALOGUE_FREE_OUTPUT_SHAPE = 2, /* the _into form takes shapes of out that the test thinks wrong */
+    CATALOGUE_FREE_INPUT_SHAPES = 4, /* later inputs need not have the first one's shape */
+    CATALOGUE_FREE_INPUT_DTYPES = 8  /* inputs may have the dtypes that the test thinks wrong */
+};
+
+/* One row; members that are left out are 0. */
 struct catalogue_op {
-    const char *name;
+    const char *name; /* every error text has it */
     int arity;
     unsigned dtypes;        /* mask of CATALOGUE_BIT */
     unsigned layouts;       /* of inputs */
-    bool in_place;          /* the output may be an input's very elements */
+    unsigned in_place;      /* mask of CATALOGUE_IN_PLACE; only where the two dtypes are the same */
     double tolerance;       /* in units of the dtype's epsilon times scale; 0: exact */
     tnr_copy_reason copies; /* the ledger's reason, TNR_COPY_REASON_END when it is no copy */
     /* Shape rule: fill input and output shapes and parameters; extents up to `limit`, zeros among them. */
     void (*choose)(catalogue_random *random, int64_t limit, catalogue_call *call);
+    /* Change a value that was drawn for an input, where not any value will do; NULL: any. It is rounded to the dtype. */
+    void (*adjust)(catalogue_random *random, const catalogue_call *call, int input, catalogue_value *value);
     /* The forms; NULL where the operation has none. */
     tnr_status (*make)(tnr_engine *engine, const catalogue_call *call, const tnr_view *inputs, tnr_tensor **out);
     tnr_status (*into)(tnr_engine *engine, const catalogue_call *call, const tnr_view *inputs, const tnr_view_mut *out);
     /* Fill output->values, and scale for floats. They hold the old output when call->reads_output. */
     void (*model)(const catalogue_call *call, const catalogue_array *inputs, catalogue_array *output);
+    unsigned exempt; /* CATALOGUE_FREE_... */
+    bool specials;   /* float inputs have infinities, NaNs and both zeros among them */
+    bool scratch;    /* may take the engine's scratch */
 };
 
-extern const catalogue_op catalogue_ops[];
-extern const int catalogue_op_count;
+/* The rows of one family: ops_<family>.c. */
+typedef struct catalogue_family {
+    const catalogue_op *ops;
+    int count;
+} catalogue_family;
+
+extern const catalogue_family catalogue_elementwise;
+extern const catalogue_family catalogue_reduction;
+extern const catalogue_family catalogue_structure;
+extern const catalogue_family catalogue_product;
+
+/* All rows, from 0; NULL after the last. */
+const catalogue_op *catalogue_op_at(int index);
+
+/* TNR_F64 when the row has it, else its first dtype. */
+tnr_dtype catalogue_plain_dtype(const catalogue_op *op);
 
 /* A random use of an operation that has the dtype. */
 catalogue_call catalogue_choose(catalogue_random *random, const catalogue_op *op, tnr_dtype dtype, int64_t limit);
@@ -144,6 +183,11 @@ typedef enum catalogue_content { CATALOGUE_VALUES, CATALOGUE_DIRT } catalogue_co
 void catalogue_operand_make(catalogue_random *random, tnr_domain *domain, tnr_dtype dtype, int rank,
                             const int64_t *shape, unsigned layouts, bool distinct, catalogue_content content,
                             catalogue_operand *operand);
+/* An input or the output of a call. */
+void catalogue_input_make(catalogue_random *random, tnr_domain *domain, const catalogue_call *call, int input,
+                          unsigned layouts, bool distinct, catalogue_operand *operand);
+void catalogue_output_make(catalogue_random *random, tnr_domain *domain, const catalogue_call *call,
+                           catalogue_content content, catalogue_operand *operand);
 /* Release the owner, if it is still there, and the rest. */
 void catalogue_operand_free(catalogue_operand *operand);
 

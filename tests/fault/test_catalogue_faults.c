@@ -90,12 +90,10 @@ static void open_scene(scene *s, const catalogue_call *call, tnr_host_access acc
     options.pool_max_bytes = 0; /* nothing retained: each output asks the domain */
     catalogue_ok(tnr_engine_create(engine_in_probe ? s->domain : s->heap, &options, &s->engine), "engine");
     for (int i = 0; i < call->op->arity; ++i) {
-        catalogue_operand_make(&s->random, s->domain, call->dtype, call->input_rank[i], call->input_shape[i],
-                               call->op->layouts, false, CATALOGUE_VALUES, &s->inputs[i]);
+        catalogue_input_make(&s->random, s->domain, call, i, call->op->layouts, false, &s->inputs[i]);
         s->views[i] = s->inputs[i].view.view;
     }
-    catalogue_operand_make(&s->random, s->domain, call->dtype, call->rank, call->shape, CATALOGUE_ANY_OUTPUT, true,
-                           CATALOGUE_DIRT, &s->output);
+    catalogue_output_make(&s->random, s->domain, call, CATALOGUE_DIRT, &s->output);
 }
 
 static void close_scene(scene *s, const catalogue_call *call)
@@ -153,8 +151,8 @@ static int fail_until_success(scene *s, const catalogue_call *call, bool make, i
 
 static void each_row(tnr_host_access access, bool engine_in_probe, bool make, bool map)
 {
-    for (int o = 0; o < catalogue_op_count; ++o) {
-        const catalogue_op *op = &catalogue_ops[o];
+    const catalogue_op *op;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL; ++o) {
         for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
             if ((op->dtypes & CATALOGUE_BIT(dtype)) == 0 || (make ? op->make == NULL : op->into == NULL)) {
                 continue;
@@ -209,13 +207,14 @@ static void test_failing_scratch_of_a_packed_product(void **state)
 {
     (void)state;
     const tnr_matmul_options options = TNR_MATMUL_OPTIONS;
-    catalogue_call call = {.dtype = TNR_F64, .input_rank = {2, 2}, .rank = 2, .matmul = options};
-    catalogue_op compact = catalogue_ops[0];
-    for (int o = 0; o < catalogue_op_count; ++o) {
-        if (strcmp(catalogue_ops[o].name, "matmul") == 0) {
-            compact = catalogue_ops[o];
-        }
-    }
+    catalogue_call call = {.dtype = TNR_F64,
+                           .input_dtype = {TNR_F64, TNR_F64},
+                           .output_dtype = TNR_F64,
+                           .input_rank = {2, 2},
+                           .rank = 2,
+                           .matmul = options};
+    catalogue_op compact = catalogue_product.ops[0];
+    assert_string_equal(compact.name, "matmul");
     compact.layouts = CATALOGUE_COMPACT;
     call.op = &compact;
     for (int i = 0; i < 2; ++i) {
@@ -224,7 +223,7 @@ static void test_failing_scratch_of_a_packed_product(void **state)
     scene s;
     open_scene(&s, &call, TNR_ACCESS_DIRECT, true, 9U);
     tnr_view reversed; /* a backwards axis: no provider but the packed loops takes it */
-    const tnr_slice backwards[2] = {{0, TNR_END, -1}, TNR_SLICE_ALL};
+    const tnr_range backwards[2] = {{0, TNR_END, -1}, TNR_RANGE_ALL};
     catalogue_ok(tnr_view_slice(&s.views[0], backwards, &reversed), "slice");
     s.views[0] = reversed;
     catalogue_array values = catalogue_array_make(TNR_F64, 2, call.shape);
@@ -262,7 +261,7 @@ static tnr_ledger_entry copies_of(tnr_domain *domain, const catalogue_op *op)
  */
 static void fail_each_unmap(const catalogue_op *op, bool make)
 {
-    const catalogue_call call = catalogue_plain_call(op, TNR_F64);
+    const catalogue_call call = catalogue_plain_call(op, catalogue_plain_dtype(op));
     const int unmaps = 1 + op->arity; /* each operand has its own owner */
     for (int64_t n = 1; n <= unmaps; ++n) {
         scene s;
@@ -304,12 +303,13 @@ static void fail_each_unmap(const catalogue_op *op, bool make)
 static void test_unmaps_that_fail(void **state)
 {
     (void)state;
-    for (int o = 0; o < catalogue_op_count; ++o) {
-        if (catalogue_ops[o].make != NULL) {
-            fail_each_unmap(&catalogue_ops[o], true);
+    const catalogue_op *op;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL; ++o) {
+        if (op->make != NULL) {
+            fail_each_unmap(op, true);
         }
-        if (catalogue_ops[o].into != NULL) {
-            fail_each_unmap(&catalogue_ops[o], false);
+        if (op->into != NULL) {
+            fail_each_unmap(op, false);
         }
     }
 }
@@ -335,12 +335,12 @@ static void look_at_the_ledger(void *context)
 static void test_copies_are_entered_before_their_leases_end(void **state)
 {
     (void)state;
-    for (int o = 0; o < catalogue_op_count; ++o) {
-        const catalogue_op *op = &catalogue_ops[o];
+    const catalogue_op *op;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL; ++o) {
         if (op->copies == TNR_COPY_REASON_END || op->into == NULL) {
             continue;
         }
-        const catalogue_call call = catalogue_plain_call(op, TNR_F64);
+        const catalogue_call call = catalogue_plain_call(op, catalogue_plain_dtype(op));
         scene s;
         open_scene(&s, &call, TNR_ACCESS_MAPPED, false, 12U);
         witness self = {&s, op, copies_of(s.domain, op).count, 0};

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tenure/engine.h"
+#include "tenure/tenure.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -242,7 +242,7 @@ void sm_step(int rank, const int64_t *shape, int64_t *index);
 /* The elements of `in` at base + sum of index * steps, counted in positions of `in`. False when they are too many. */
 bool sm_gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *shape, int64_t base, const int64_t *steps);
 /* First, count and stride of the range of one axis. */
-void sm_slice(int64_t extent, tnr_slice slice, int64_t *first, int64_t *count, int64_t *stride);
+void sm_slice(int64_t extent, tnr_range slice, int64_t *first, int64_t *count, int64_t *stride);
 /* Enter a copy of a view into the table and check its descriptor. */
 void sm_keep_view(const sm_view *made);
 

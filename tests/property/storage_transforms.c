@@ -46,13 +46,13 @@ static tnr_status try_permute(const sm_view *from, sm_view *made, tnr_status *wa
     return TRANSFORM(permute, reverse ? NULL : axes);
 }
 
-static tnr_slice draw_slice(int64_t extent)
+static tnr_range draw_slice(int64_t extent)
 {
-    const tnr_slice whole = TNR_SLICE_ALL;
+    const tnr_range whole = TNR_RANGE_ALL;
     if (sm_chance(25)) {
         return whole;
     }
-    tnr_slice slice;
+    tnr_range slice;
     slice.start = sm_between(-extent - 1, extent + 1);
     slice.end = sm_chance(30) ? TNR_END : sm_between(-extent - 1, extent + 1);
     slice.step = sm_chance(60) ? 1 : sm_between(1, 3) * (sm_chance(50) ? 1 : -1);
@@ -64,14 +64,14 @@ static tnr_status try_slice(const sm_view *from, sm_view *made, tnr_status *want
     const sm_layout *in = &from->layout;
     const bool all = sm_chance(50) || in->rank == 0;
     const int only = (int)sm_below((uint64_t)in->rank);
-    tnr_slice slices[SM_MAX_RANK + 1];
+    tnr_range slices[SM_MAX_RANK + 1];
     int64_t shape[SM_MAX_RANK];
     int64_t steps[SM_MAX_RANK];
     int64_t positions[SM_MAX_RANK];
     int64_t base = 0;
     sm_compact(in->rank, in->shape, positions);
     for (int i = 0; i < in->rank; i++) {
-        const tnr_slice whole = TNR_SLICE_ALL;
+        const tnr_range whole = TNR_RANGE_ALL;
         slices[i] = all || i == only ? draw_slice(in->shape[i]) : whole;
         int64_t first;
         int64_t stride;

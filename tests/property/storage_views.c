@@ -152,8 +152,8 @@ bool sm_gather(sm_layout *out, const sm_layout *in, int rank, const int64_t *sha
     return true;
 }
 
-/* The rule of tnr_slice, one element at a time. */
-void sm_slice(int64_t extent, tnr_slice slice, int64_t *first, int64_t *count, int64_t *stride)
+/* The rule of tnr_range, one element at a time. */
+void sm_slice(int64_t extent, tnr_range slice, int64_t *first, int64_t *count, int64_t *stride)
 {
     int64_t low = slice.start < 0 ? slice.start + extent : slice.start;
     int64_t high = slice.end < 0 ? slice.end + extent : slice.end;
@@ -424,7 +424,7 @@ static size_t draw_parts(sm_view *parts)
         }
         const int64_t extent = from->layout.shape[axis];
         const bool comb = sm_chance(50);
-        const tnr_slice slice = {comb ? (int64_t)k : extent * (int64_t)k / (int64_t)count,
+        const tnr_range slice = {comb ? (int64_t)k : extent * (int64_t)k / (int64_t)count,
                                  comb ? TNR_END : extent * ((int64_t)k + 1) / (int64_t)count,
                                  comb ? (int64_t)count : 1};
         int64_t shape[SM_MAX_RANK];

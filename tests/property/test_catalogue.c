@@ -45,8 +45,7 @@ static int tear_down(void **state)
 static void make_inputs(const catalogue_call *call, catalogue_operand *inputs, tnr_view *views)
 {
     for (int i = 0; i < call->op->arity; ++i) {
-        catalogue_operand_make(&all.random, all.heap, call->dtype, call->input_rank[i], call->input_shape[i],
-                               call->op->layouts, false, CATALOGUE_VALUES, &inputs[i]);
+        catalogue_input_make(&all.random, all.heap, call, i, call->op->layouts, false, &inputs[i]);
         views[i] = inputs[i].view.view;
     }
 }
@@ -62,10 +61,11 @@ static void free_inputs(const catalogue_call *call, catalogue_operand *inputs)
 /* Walk all rows and dtypes with one kind of check. */
 static void each(void (*check)(const catalogue_call *call))
 {
-    for (int o = 0; o < catalogue_op_count; ++o) {
+    const catalogue_op *op;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL; ++o) {
         for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
-            for (int round = 0; round < ROUNDS && (catalogue_ops[o].dtypes & CATALOGUE_BIT(dtype)) != 0; ++round) {
-                const catalogue_call call = catalogue_choose(&all.random, &catalogue_ops[o], (tnr_dtype)dtype, LIMIT);
+            for (int round = 0; round < ROUNDS && (op->dtypes & CATALOGUE_BIT(dtype)) != 0; ++round) {
+                const catalogue_call call = catalogue_choose(&all.random, op, (tnr_dtype)dtype, LIMIT);
                 check(&call);
             }
         }
@@ -100,8 +100,7 @@ static void check_into(const catalogue_call *call)
     catalogue_operand output;
     tnr_view views[CATALOGUE_INPUTS];
     make_inputs(call, inputs, views);
-    catalogue_operand_make(&all.random, all.heap, call->dtype, call->rank, call->shape, CATALOGUE_ANY_OUTPUT, true,
-                           call->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
+    catalogue_output_make(&all.random, all.heap, call, call->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
     catalogue_array expected = catalogue_expect(call, inputs, &output.array);
     catalogue_ok(call->op->into(all.engine, call, views, &output.view), call->op->name);
     catalogue_operand_check(call, &output, &expected);
@@ -114,15 +113,15 @@ static void check_into(const catalogue_call *call)
 static void check_in_place(const catalogue_call *call)
 {
     const int place = (int)catalogue_below(&all.random, call->op->arity);
-    if (!call->op->in_place || call->input_rank[place] != call->rank) {
+    if ((call->op->in_place & CATALOGUE_IN_PLACE(place)) == 0 || call->input_rank[place] != call->rank ||
+        call->input_dtype[place] != call->output_dtype) {
         return;
     }
     catalogue_operand inputs[CATALOGUE_INPUTS];
     tnr_view views[CATALOGUE_INPUTS];
     for (int i = 0; i < call->op->arity; ++i) {
-        catalogue_operand_make(&all.random, all.heap, call->dtype, call->input_rank[i], call->input_shape[i],
-                               i == place ? CATALOGUE_ANY_OUTPUT : call->op->layouts, i == place, CATALOGUE_VALUES,
-                               &inputs[i]);
+        catalogue_input_make(&all.random, all.heap, call, i, i == place ? CATALOGUE_ANY_OUTPUT : call->op->layouts,
+                             i == place, &inputs[i]);
         views[i] = inputs[i].view.view;
     }
     catalogue_array expected = catalogue_expect(call, inputs, NULL);
@@ -144,9 +143,8 @@ static void check_ledger(const catalogue_call *call)
     catalogue_operand output;
     tnr_view views[CATALOGUE_INPUTS];
     make_inputs(call, inputs, views);
-    catalogue_operand_make(&all.random, all.heap, call->dtype, call->rank, call->shape, CATALOGUE_ANY_OUTPUT, true,
-                           CATALOGUE_VALUES, &output);
-    const uint64_t bytes = (uint64_t)output.array.count * tnr_dtype_size(call->dtype);
+    catalogue_output_make(&all.random, all.heap, call, CATALOGUE_VALUES, &output);
+    const uint64_t bytes = (uint64_t)output.array.count * tnr_dtype_size(call->output_dtype);
     const bool copies = call->op->copies != TNR_COPY_REASON_END;
     tnr_domain *pool = tnr_engine_output(all.engine);
     tnr_ledger pool_ledger;
@@ -159,8 +157,8 @@ static void check_ledger(const catalogue_call *call)
         catalogue_ok(tnr_ledger_get(all.heap, &heap_ledger), "ledger");
         catalogue_ok(tnr_ledger_get(pool, &pool_ledger), "ledger");
         for (int reason = 0; reason < TNR_ALLOCATION_REASON_END; ++reason) {
-            /* A product may take the engine's scratch, once, from the engine's domain. */
-            const bool scratch = reason == TNR_ALLOCATION_SCRATCH && strncmp(call->op->name, "matmul", 6) == 0;
+            /* Some may take the engine's scratch, once, from the engine's domain. */
+            const bool scratch = reason == TNR_ALLOCATION_SCRATCH && call->op->scratch;
             assert_true(heap_ledger.allocations[reason].count <= (scratch ? 1U : 0U));
             assert_true(pool_ledger.allocations[reason].count == 0);
         }

@@ -106,7 +106,7 @@ static void try_permute(const tnr_view *in, const listing *from, step *to)
 }
 
 /* Indices that a slice keeps, by walking the range. */
-static int64_t walk(tnr_slice slice, int64_t extent, int64_t *kept)
+static int64_t walk(tnr_range slice, int64_t extent, int64_t *kept)
 {
     static int64_t range[MOST];
     int64_t length = 0;
@@ -125,9 +125,9 @@ static int64_t walk(tnr_slice slice, int64_t extent, int64_t *kept)
     return found;
 }
 
-static tnr_slice random_slice(int64_t extent)
+static tnr_range random_slice(int64_t extent)
 {
-    tnr_slice made = TNR_SLICE_ALL;
+    tnr_range made = TNR_RANGE_ALL;
     if (!chance(3)) {
         made.start = within(-extent - 1, extent + 1);
         made.end = chance(4) ? TNR_END : within(-extent - 1, extent + 2);
@@ -140,12 +140,12 @@ static tnr_slice random_slice(int64_t extent)
 static void try_slice(const tnr_view *in, const listing *from, step *to)
 {
     const tnr_view_mut in_mut = {*in};
-    tnr_slice slices[TNR_MAX_RANK];
+    tnr_range slices[TNR_MAX_RANK];
     static int64_t kept[TNR_MAX_RANK][MOST];
     const int only = in->rank > 0 && chance(2) ? (int)within(0, in->rank - 1) : -1;
     to->rank = in->rank;
     for (int i = 0; i < in->rank; i++) {
-        slices[i] = only < 0 || i == only ? random_slice(in->shape[i]) : (tnr_slice)TNR_SLICE_ALL;
+        slices[i] = only < 0 || i == only ? random_slice(in->shape[i]) : (tnr_range)TNR_RANGE_ALL;
         to->shape[i] = walk(slices[i], in->shape[i], kept[i]);
     }
     to->elements.count = count_of(to->rank, to->shape);

@@ -28,7 +28,7 @@ static inline void finish(fixture *used)
 static inline tnr_view_mut column_of(tnr_tensor *tensor, int64_t column)
 {
     tnr_view_mut view = view_mut_of(tensor);
-    OK(tnr_view_mut_slice_axis(&view, 1, (tnr_slice){column, column + 1, 1}, &view));
+    OK(tnr_view_mut_slice_axis(&view, 1, (tnr_range){column, column + 1, 1}, &view));
     return view;
 }
 

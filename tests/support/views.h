@@ -32,6 +32,6 @@ static inline tnr_view test_view(tnr_dtype dtype, int64_t elements, int rank, co
 /* Literals for the calls' array parameters. */
 #define EXTENTS(...) ((const int64_t[]){__VA_ARGS__})
 #define AXES(...) ((const int[]){__VA_ARGS__})
-#define SLICES(...) ((const tnr_slice[]){__VA_ARGS__})
+#define SLICES(...) ((const tnr_range[]){__VA_ARGS__})
 
 #endif /* TENURE_TESTS_SUPPORT_VIEWS_H */

@@ -61,12 +61,11 @@ static void check(tnr_engine *engine, const catalogue_call *call, tnr_domain *in
     catalogue_operand output;
     tnr_view views[CATALOGUE_INPUTS];
     for (int i = 0; i < call->op->arity; ++i) {
-        catalogue_operand_make(&all.random, inputs_in, call->dtype, call->input_rank[i], call->input_shape[i],
-                               call->op->layouts, false, CATALOGUE_VALUES, &inputs[i]);
+        catalogue_input_make(&all.random, inputs_in, call, i, call->op->layouts, false, &inputs[i]);
         views[i] = inputs[i].view.view;
     }
-    catalogue_operand_make(&all.random, output_in, call->dtype, call->rank, call->shape, CATALOGUE_ANY_OUTPUT, true,
-                           call->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
+    catalogue_output_make(&all.random, output_in, call, call->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT,
+                          &output);
     if (call->op->into != NULL) {
         catalogue_array expected = catalogue_expect(call, inputs, &output.array);
         catalogue_ok(call->op->into(engine, call, views, &output.view), call->op->name);
@@ -106,12 +105,12 @@ static void run_engine_in(int engine_in)
         catalogue_ok(tnr_engine_create(all.kinds[engine_in], &options, &engine), "engine");
         assert_ptr_equal(tnr_engine_output(engine), all.kinds[output_in]);
         for (int inputs_in = 0; inputs_in < KINDS; ++inputs_in) {
-            for (int o = 0; o < catalogue_op_count; ++o) {
+            const catalogue_op *op;
+            for (int o = 0; (op = catalogue_op_at(o)) != NULL; ++o) {
                 for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
-                    const bool has = (catalogue_ops[o].dtypes & CATALOGUE_BIT(dtype)) != 0;
+                    const bool has = (op->dtypes & CATALOGUE_BIT(dtype)) != 0;
                     for (int round = 0; has && round < ROUNDS; ++round) {
-                        const catalogue_call call =
-                            catalogue_choose(&all.random, &catalogue_ops[o], (tnr_dtype)dtype, 8);
+                        const catalogue_call call = catalogue_choose(&all.random, op, (tnr_dtype)dtype, 8);
                         check(engine, &call, all.kinds[inputs_in], all.kinds[output_in]);
                     }
                 }
@@ -169,9 +168,9 @@ static void test_memory_out_of_reach_is_refused_with_the_call_to_make(void **sta
     catalogue_probe_domain(all.kinds[HEAP], &away, &device);
     tnr_engine *engine = NULL;
     catalogue_ok(tnr_engine_create(all.kinds[HEAP], NULL, &engine), "engine");
-    for (int o = 0; o < catalogue_op_count; ++o) {
-        const catalogue_op *op = &catalogue_ops[o];
-        const catalogue_call call = catalogue_plain_call(op, TNR_F64);
+    const catalogue_op *op;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL; ++o) {
+        const catalogue_call call = catalogue_plain_call(op, catalogue_plain_dtype(op));
         for (int where = 0; where <= op->arity; ++where) { /* which operand is away; arity: the output */
             catalogue_operand inputs[CATALOGUE_INPUTS];
             catalogue_operand output;
@@ -179,15 +178,14 @@ static void test_memory_out_of_reach_is_refused_with_the_call_to_make(void **sta
             tnr_draft *draft = NULL;
             tnr_tensor *remote = NULL;
             for (int i = 0; i < op->arity; ++i) {
-                catalogue_operand_make(&all.random, all.kinds[HEAP], call.dtype, call.input_rank[i],
-                                       call.input_shape[i], op->layouts, false, CATALOGUE_VALUES, &inputs[i]);
+                catalogue_input_make(&all.random, all.kinds[HEAP], &call, i, op->layouts, false, &inputs[i]);
                 views[i] = inputs[i].view.view;
             }
-            catalogue_operand_make(&all.random, all.kinds[HEAP], call.dtype, call.rank, call.shape,
-                                   CATALOGUE_ANY_OUTPUT, true, CATALOGUE_DIRT, &output);
+            catalogue_output_make(&all.random, all.kinds[HEAP], &call, CATALOGUE_DIRT, &output);
             tnr_view_mut out = output.view;
             const bool output_away = where == op->arity;
-            catalogue_ok(tnr_draft_begin(device, call.dtype, output_away ? call.rank : call.input_rank[where],
+            catalogue_ok(tnr_draft_begin(device, output_away ? call.output_dtype : call.input_dtype[where],
+                                         output_away ? call.rank : call.input_rank[where],
                                          output_away ? call.shape : call.input_shape[where], &draft),
                          "remote tensor");
             catalogue_ok(tnr_draft_commit(&draft, &remote), "remote tensor");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The strided copy against a loop over indices: random shapes, padded, permuted, reversed and broadcast layouts, every
- * element size; bytes between the target's elements must stay as they were.
+ * element size, every instruction set of the machine, with and without streaming stores, whole and in pieces of any order;
+ * bytes between and around the target's elements must stay as they were.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,19 +88,13 @@ static layout random_layout(int rank, const int64_t *shape, bool broadcast)
     return made;
 }
 
-static void check_copy(size_t width, int rank, const int64_t *shape, const layout *to, const layout *from)
+/* Bytes around a buffer that no copy may touch. */
+#define GUARD 128
+
+/* Every element one by one. */
+static void copy_plainly(size_t width, int rank, const int64_t *shape, unsigned char *target, const layout *to,
+                         const unsigned char *source, const layout *from)
 {
-    const size_t target_bytes = (size_t)to->elements * width;
-    const size_t source_bytes = (size_t)from->elements * width;
-    unsigned char *target = malloc(target_bytes);
-    unsigned char *expected = malloc(target_bytes);
-    unsigned char *source = malloc(source_bytes);
-    assert_true(target != NULL && expected != NULL && source != NULL);
-    memset(target, 0xA5, target_bytes);
-    memset(expected, 0xA5, target_bytes);
-    for (size_t i = 0; i < source_bytes; ++i) {
-        source[i] = (unsigned char)random_next();
-    }
     int64_t index[MAX_AXES] = {0};
     bool more = true;
     for (int i = 0; i < rank; ++i) {
@@ -109,10 +104,10 @@ static void check_copy(size_t width, int rank, const int64_t *shape, const layou
         int64_t t = to->first;
         int64_t s = from->first;
         for (int i = 0; i < rank; ++i) {
-            t += index[i] * to->strides[i];
-            s += index[i] * from->strides[i];
+            t += index[i] == 0 ? 0 : index[i] * to->strides[i];
+            s += index[i] == 0 ? 0 : index[i] * from->strides[i];
         }
-        memcpy(expected + (size_t)t * width, source + (size_t)s * width, width);
+        memcpy(target + (size_t)t * width, source + (size_t)s * width, width);
         more = false;
         for (int i = 0; i < rank; ++i) {
             if (++index[i] < shape[i]) {
@@ -122,12 +117,84 @@ static void check_copy(size_t width, int rank, const int64_t *shape, const layou
             index[i] = 0;
         }
     }
-    tnri_copy_elements(width, rank, shape, target + (size_t)to->first * width, to->strides,
-                       source + (size_t)from->first * width, from->strides);
+}
+
+/* One of the ways to copy: instruction set, stores, pieces. */
+typedef struct way {
+    int isa; /* -1: tnri_copy_elements */
+    bool streams;
+    int64_t pieces;
+} way;
+
+static void run_way(const way *how, size_t width, int rank, const int64_t *shape, unsigned char *target,
+                    const layout *to, const unsigned char *source, const layout *from)
+{
+    if (how->isa < 0) {
+        tnri_copy_elements(width, rank, shape, target, to->strides, source, from->strides);
+        return;
+    }
+    tnri_copy_plan plan;
+    tnri_copy_plan_make(&plan, tnri_copy_kernels_of((tnri_isa)how->isa), how->streams, width, rank, shape, target,
+                        to->strides, source, from->strides);
+    int64_t order[8] = {0};
+    for (int64_t i = 0; i < how->pieces; ++i) {
+        const int64_t at = random_below(i + 1);
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (int64_t i = 0; i < how->pieces; ++i) {
+        tnri_copy_plan_run(&plan, order[i], how->pieces);
+    }
+}
+
+/* `skew` elements before the first one: where in a cache line things start. */
+static void check_way(const way *how, size_t width, int rank, const int64_t *shape, const layout *to,
+                      const layout *from, int64_t skew)
+{
+    const size_t before = GUARD + (size_t)skew * width;
+    const size_t target_bytes = (size_t)to->elements * width + before + GUARD;
+    const size_t source_bytes = (size_t)from->elements * width + before;
+    unsigned char *target = aligned_alloc(64, (target_bytes + 63) / 64 * 64);
+    unsigned char *expected = malloc(target_bytes);
+    unsigned char *source = malloc(source_bytes);
+    assert_true(target != NULL && expected != NULL && source != NULL);
+    memset(target, 0xA5, target_bytes);
+    memset(expected, 0xA5, target_bytes);
+    for (size_t i = 0; i < source_bytes; ++i) {
+        source[i] = (unsigned char)random_next();
+    }
+    const size_t first_target = before + (size_t)to->first * width;
+    const size_t first_source = before + (size_t)from->first * width;
+    layout plain_to = *to;
+    layout plain_from = *from;
+    plain_to.first = plain_from.first = 0;
+    copy_plainly(width, rank, shape, expected + first_target, &plain_to, source + first_source, &plain_from);
+    run_way(how, width, rank, shape, target + first_target, to, source + first_source, from);
+    if (memcmp(target, expected, target_bytes) != 0) {
+        print_message("isa %d, streams %d, pieces %lld, width %d, shape", how->isa, how->streams,
+                      (long long)how->pieces, (int)width);
+        for (int i = 0; i < rank; ++i) {
+            print_message(" %lld (%lld <- %lld)", (long long)shape[i], (long long)to->strides[i],
+                          (long long)from->strides[i]);
+        }
+        print_message("\n");
+    }
     assert_memory_equal(target, expected, target_bytes);
     free(target);
     free(expected);
     free(source);
+}
+
+static way random_way(void)
+{
+    const way how = {(int)random_below((int64_t)tnri_isa_best() + 2) - 1, random_below(3) != 0, 1 + random_below(8)};
+    return how;
+}
+
+static void check_copy(size_t width, int rank, const int64_t *shape, const layout *to, const layout *from)
+{
+    const way how = random_way();
+    check_way(&how, width, rank, shape, to, from, random_below(3) == 0 ? random_below(64) : 0);
 }
 
 static void test_copy_random_layouts(void **state)
@@ -160,6 +227,101 @@ static void test_copy_transposes_every_size(void **state)
                 const layout to = {{1, shape[0]}, 0, shape[0] * shape[1]};
                 const layout from = {{shape[1], 1}, 0, shape[0] * shape[1]};
                 check_copy(widths[w], 2, shape, &to, &from);
+            }
+        }
+    }
+}
+
+/* Larger, in three or four axes: every mode of the plan, with lines that are whole or shared between blocks. */
+static void test_copy_permutes_blocks_of_every_kind(void **state)
+{
+    (void)state;
+    static const size_t widths[] = {1, 4, 8, 16};
+    static const int64_t extents[] = {16, 32, 64, 96, 128, 5, 17, 75, 100, 1, 2, 3, 48};
+    for (int round = 0; round < 1500; ++round) {
+        const int rank = 2 + (int)random_below(3);
+        const size_t width = widths[random_below(4)];
+        int64_t shape[MAX_AXES];
+        int64_t count = 1;
+        for (int i = 0; i < rank; ++i) {
+            shape[i] = extents[random_below(sizeof extents / sizeof *extents)];
+            if (count * shape[i] > 60000) {
+                shape[i] = 2;
+            }
+            count *= shape[i];
+        }
+        layout to = {{0}, 0, 0};
+        if (random_below(2) == 0) {
+            int64_t step = 1;
+            for (int i = 0; i < rank; ++i) {
+                to.strides[i] = step;
+                step *= shape[i];
+            }
+            to.elements = step;
+        } else {
+            to = random_layout(rank, shape, false);
+        }
+        const layout from = random_layout(rank, shape, random_below(4) == 0);
+        check_copy(width, rank, shape, &to, &from);
+    }
+}
+
+/* A few MiB through tnri_copy_elements and each instruction set: power-of-two strides, and shapes with odd edges. */
+static void test_copy_large(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {
+        {1024, 64, 32}, {1023, 65, 33}, {16, 512, 256}, {2048, 1024, 1}, {3, 1000, 700}};
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        for (size_t o = 0; o < sizeof orders / sizeof *orders; ++o) {
+            layout to = {{0}, 0, 1};
+            layout from = {{0}, 0, 1};
+            for (int i = 0; i < 3; ++i) {
+                to.strides[i] = to.elements;
+                to.elements *= shapes[s][i];
+                from.strides[orders[o][i]] = from.elements;
+                from.elements *= shapes[s][orders[o][i]];
+            }
+            const way whole = {-1, false, 1};
+            check_way(&whole, 4, 3, shapes[s], &to, &from, random_below(2));
+            for (int isa = 0; isa <= (int)tnri_isa_best(); ++isa) {
+                const way how = {isa, true, 1 + random_below(8)};
+                check_way(&how, 8, 3, shapes[s], &to, &from, random_below(2));
+            }
+        }
+    }
+}
+
+/* No two pieces of a plan write one element, and together they write all: each piece alone, added up. */
+static void test_copy_pieces_are_apart(void **state)
+{
+    (void)state;
+    const int64_t shape[3] = {40, 24, 16};
+    const int64_t target_strides[3] = {1, 40, 960};
+    const int64_t source_strides[3] = {384, 16, 1};
+    static double source[15360];
+    static double target[15360];
+    static unsigned char written[15360];
+    for (int streams = 0; streams < 2; ++streams) {
+        for (int64_t pieces = 1; pieces <= 100; pieces += 11) {
+            memset(written, 0, sizeof written);
+            for (int i = 0; i < 15360; ++i) {
+                source[i] = 1.0;
+            }
+            for (int64_t piece = 0; piece < pieces; ++piece) {
+                memset(target, 0, sizeof target);
+                tnri_copy_plan plan;
+                tnri_copy_plan_make(&plan, tnri_copy_kernels_of(tnri_isa_best()), streams != 0, 8, 3, shape, target,
+                                    target_strides, source, source_strides);
+                assert_int_equal(plan.bytes, sizeof target);
+                tnri_copy_plan_run(&plan, piece, pieces);
+                for (int i = 0; i < 15360; ++i) {
+                    written[i] = (unsigned char)(written[i] + (target[i] == 1.0));
+                }
+            }
+            for (int i = 0; i < 15360; ++i) {
+                assert_int_equal(written[i], 1);
             }
         }
     }
@@ -210,6 +372,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copy_random_layouts),
         cmocka_unit_test(test_copy_transposes_every_size),
+        cmocka_unit_test(test_copy_permutes_blocks_of_every_kind),
+        cmocka_unit_test(test_copy_large),
+        cmocka_unit_test(test_copy_pieces_are_apart),
         cmocka_unit_test(test_copy_ignores_strides_of_an_empty_shape),
         cmocka_unit_test(test_copy_of_one_element_ignores_strides),
         cmocka_unit_test(test_copy_takes_c32_at_float_alignment),

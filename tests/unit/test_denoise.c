@@ -170,7 +170,7 @@ static void matches_plain_loop_on_any_layout(void **state)
     tnr_tensor *volume = random_volume(f, large, before);
     assert_int_equal(tnr_tensor_view_mut(volume, &all), TNR_OK);
     assert_int_equal(tnr_view_mut_permute(&all, axes, &view), TNR_OK); /* 11 x 9 x 10 */
-    const tnr_slice parts[3] = {{2, 10, -1}, {1, 9, 2}, {0, 5, 1}};
+    const tnr_range parts[3] = {{2, 10, -1}, {1, 9, 2}, {0, 5, 1}};
     assert_int_equal(tnr_view_mut_slice(&view, parts, &view), TNR_OK);
     assert_memory_equal(view.view.shape, small, sizeof small);
 

@@ -50,7 +50,7 @@ static uint64_t blocks_out(tnr_domain *domain)
 /* A view whose rows run backwards: only the packed kernels take it, whatever is built in. */
 static tnr_view backwards(const tnr_view *view)
 {
-    const tnr_slice slices[2] = {{0, TNR_END, -1}, TNR_SLICE_ALL};
+    const tnr_range slices[2] = {{0, TNR_END, -1}, TNR_RANGE_ALL};
     tnr_view reversed;
     catalogue_ok(tnr_view_slice(view, slices, &reversed), "slice");
     return reversed;
@@ -268,7 +268,7 @@ static void test_scratch_is_kept_and_grows(void **state)
     tnr_tensor *y = square(heap, TNR_F64, 90, &large);
     tnr_tensor *z = square(heap, TNR_F64, 90, &out);
     tnr_view_mut corner;
-    const tnr_slice part = {0, 30, 1};
+    const tnr_range part = {0, 30, 1};
     const tnr_view small_back = backwards(&small.view);
     const tnr_view large_back = backwards(&large.view);
     catalogue_ok(tnr_view_mut_slice_axis(&out, 0, part, &corner), "corner");

@@ -149,7 +149,7 @@ static void test_long_sums_keep_their_precision(void **state)
         assert_true(*(const float *)data == (float)(way == 1 ? count / 4 : count));
         catalogue_ok(tnr_tensor_release(&out), "release");
     }
-    const tnr_slice every_other = {0, TNR_END, 2};
+    const tnr_range every_other = {0, TNR_END, 2};
     catalogue_ok(tnr_view_slice_axis(&line, 0, every_other, &view), "slice");
     const int zero_axis = 0;
     catalogue_ok(tnr_sum(engine, &view, &zero_axis, 1, &out), "sum");
@@ -256,12 +256,12 @@ static void add_in_orders(tnr_dtype dtype, int rank, const int64_t *shape, const
     tnr_tensor *x = numbered(dtype, rank, shape, 1, order_a, &a);
     tnr_tensor *y = numbered(dtype, rank, shape, 500, order_b, &b);
     tnr_tensor *z = numbered(dtype, rank, shape, 0, order_out, &out);
-    tnr_slice slices[TNR_MAX_RANK];
+    tnr_range slices[TNR_MAX_RANK];
     for (int way = 0; way < 3; ++way) {
         catalogue_ok(tnr_add_into(engine, &a.view, &b.view, &out), "add");
         expect_sums(&a.view, &b.view, &out.view);
         for (int i = 0; i < rank; ++i) { /* then parts, one axis of a backwards */
-            const tnr_slice inner = {1, TNR_END, i == way ? -1 : 1};
+            const tnr_range inner = {1, TNR_END, i == way ? -1 : 1};
             slices[i] = inner;
         }
         catalogue_ok(tnr_view_mut_slice(&a, slices, &a), "slice");

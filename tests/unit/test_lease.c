@@ -270,7 +270,7 @@ static void draft_cannot_be_read_before_commit(void **state)
     bool granted = false;
     for (int64_t part = 0; part < 2; part++) {
         parts[part] = view;
-        OK(tnr_view_mut_slice_axis(&view, 1, (tnr_slice){part, part + 1, 1}, &parts[part]));
+        OK(tnr_view_mut_slice_axis(&view, 1, (tnr_range){part, part + 1, 1}, &parts[part]));
     }
     OK(tnr_view_mut_split(parts, 2, &granted));
     assert_true(granted);

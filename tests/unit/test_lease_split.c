@@ -41,9 +41,9 @@ static void same_part_twice_is_busy(void **state)
     TEXT_HAS("this part is leased for writing");
     /* What is cut from a part stays that part. */
     tnr_view_mut piece;
-    OK(tnr_view_mut_slice_axis(&parts[0], 0, (tnr_slice){4, 8, 1}, &piece));
+    OK(tnr_view_mut_slice_axis(&parts[0], 0, (tnr_range){4, 8, 1}, &piece));
     EXPECT(TNR_ERR_BUSY, tnr_map_write(&piece, &second));
-    OK(tnr_view_mut_slice_axis(&parts[1], 0, (tnr_slice){4, 8, 1}, &piece));
+    OK(tnr_view_mut_slice_axis(&parts[1], 0, (tnr_range){4, 8, 1}, &piece));
     OK(tnr_map_write(&piece, &second));
     OK(tnr_unmap_write(&second));
     OK(tnr_unmap_write(&first));
@@ -286,8 +286,8 @@ static void split_over_two_owners_of_one_buffer(void **state)
     bool granted = true;
     OK(tnr_view_mut_split(parts, 2, &granted));
     assert_false(granted);
-    OK(tnr_view_mut_slice_axis(&parts[0], 0, (tnr_slice){0, 4, 1}, &parts[0]));
-    OK(tnr_view_mut_slice_axis(&parts[1], 0, (tnr_slice){4, 8, 1}, &parts[1]));
+    OK(tnr_view_mut_slice_axis(&parts[0], 0, (tnr_range){0, 4, 1}, &parts[0]));
+    OK(tnr_view_mut_slice_axis(&parts[1], 0, (tnr_range){4, 8, 1}, &parts[1]));
     OK(tnr_view_mut_split(parts, 2, &granted));
     assert_true(granted);
     release(&owners[0]);

@@ -125,8 +125,8 @@ static void threads_on_shared_parts_and_the_whole_never_meet(void **state)
     }
     jobs[3].view = view_of(tensor); /* and one wants the whole: its halves differ, so it only writes equal ones */
     jobs[3].view_mut = view_mut_of(tensor);
-    OK(tnr_view_mut_slice_axis(&jobs[3].view_mut, 1, (tnr_slice){0, 1, 1}, &jobs[3].view_mut));
-    OK(tnr_view_slice_axis(&jobs[3].view, 1, (tnr_slice){0, 1, 1}, &jobs[3].view));
+    OK(tnr_view_mut_slice_axis(&jobs[3].view_mut, 1, (tnr_range){0, 1, 1}, &jobs[3].view_mut));
+    OK(tnr_view_slice_axis(&jobs[3].view, 1, (tnr_range){0, 1, 1}, &jobs[3].view));
     run_threads(add_when_let_in, jobs, THREADS);
     assert_true(host_of(tensor)[0] == 3.0 * ROUNDS); /* jobs 0, 2 and 3 */
     assert_true(host_of(tensor)[8] == 1.0 * ROUNDS);

@@ -84,8 +84,8 @@ static void looking_and_moving_map_nothing(void **state)
     tnr_slot slot;
     tnr_descriptor descriptor;
     OK(tnr_view_permute(&view, NULL, &view));
-    OK(tnr_view_mut_slice_axis(&parts[0], 1, (tnr_slice){0, 3, 1}, &parts[0]));
-    OK(tnr_view_mut_slice_axis(&parts[1], 1, (tnr_slice){3, 6, 1}, &parts[1]));
+    OK(tnr_view_mut_slice_axis(&parts[0], 1, (tnr_range){0, 3, 1}, &parts[0]));
+    OK(tnr_view_mut_slice_axis(&parts[1], 1, (tnr_range){3, 6, 1}, &parts[1]));
     OK(tnr_view_mut_split(parts, 2, &granted));
     assert_true(granted);
     OK(tnr_tensor_describe(tensor, &info));
@@ -143,7 +143,7 @@ static void writing_through_a_strided_view_keeps_the_rest(void **state)
     tnr_view_mut view = view_mut_of(tensor);
     tnr_write_map write;
     tnr_read_map read;
-    OK(tnr_view_mut_slice_axis(&view, 0, (tnr_slice){0, TNR_END, -2}, &view)); /* elements 5, 3, 1 */
+    OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){0, TNR_END, -2}, &view)); /* elements 5, 3, 1 */
     OK(tnr_map_write(&view, &write));
     tnr_cursor cursor = tnr_cursor_begin(&view.view);
     for (; cursor.valid; tnr_cursor_next(&cursor)) {
@@ -209,7 +209,7 @@ static void empty_tensors_are_never_mapped(void **state)
     /* An empty view of a tensor with elements has no first element either. */
     tensor = make_counting(f.domain, 1, SHAPE(4));
     tnr_view none = view_of(tensor);
-    OK(tnr_view_slice_axis(&none, 0, (tnr_slice){4, 4, 1}, &none));
+    OK(tnr_view_slice_axis(&none, 0, (tnr_range){4, 4, 1}, &none));
     OK(tnr_map_read(&none, &read));
     assert_null(read.data);
     OK(tnr_unmap_read(&read));
@@ -356,8 +356,8 @@ static void unreachable_bytes_are_residency_naming_the_call(void **state)
     TEXT_HAS("download");
     tnr_view_mut parts[2] = {view, view}; /* idea 50: metadata splits as anywhere, bytes stay out of reach */
     bool granted = false;
-    OK(tnr_view_mut_slice_axis(&view, 0, (tnr_slice){0, 4, 1}, &parts[0]));
-    OK(tnr_view_mut_slice_axis(&view, 0, (tnr_slice){4, 8, 1}, &parts[1]));
+    OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){0, 4, 1}, &parts[0]));
+    OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){4, 8, 1}, &parts[1]));
     OK(tnr_view_mut_split(parts, 2, &granted));
     assert_true(granted);
     EXPECT(TNR_ERR_RESIDENCY, tnr_map_write(&parts[0], &write));

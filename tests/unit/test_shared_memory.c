@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tenure/engine.h"
+#include "tenure/tenure.h"
 
 static void operands_of_nested_domains_overlap(void **state)
 {
@@ -74,7 +74,7 @@ static void a_product_without_scratch_leaves_nothing(void **state)
     static unsigned char control[64 * 1024];
     static double elements[30 * 30];
     const int64_t shape[2] = {30, 30};
-    const tnr_slice backwards[2] = {{0, TNR_END, -1}, TNR_SLICE_ALL};
+    const tnr_range backwards[2] = {{0, TNR_END, -1}, TNR_RANGE_ALL};
     tnr_domain *arena = NULL;
     tnr_engine *engine = NULL;
     tnr_tensor *a = NULL;

@@ -197,7 +197,7 @@ static void get_and_set_go_by_logical_index(void **state)
     OK(tnr_view_permute(&view, NULL, &view));
     OK(tnr_view_get(&view, SHAPE(2, 0), &value));
     assert_true(value == 5.0);
-    OK(tnr_view_mut_slice_axis(&view_mut, 1, (tnr_slice){0, TNR_END, -1}, &view_mut));
+    OK(tnr_view_mut_slice_axis(&view_mut, 1, (tnr_range){0, TNR_END, -1}, &view_mut));
     value = 50;
     OK(tnr_view_set(&view_mut, SHAPE(0, 0), &value));
     assert_true(host_of(tensor)[4] == 50.0);

@@ -419,7 +419,7 @@ static void bytes_out_of_the_hosts_reach_are_residency_naming_the_call(void **st
     tnr_view view = view_of(tensor);
     tnr_view_mut view_mut = view_mut_of(tensor);
     OK(tnr_view_permute(&view, NULL, &view));
-    OK(tnr_view_mut_slice_axis(&view_mut, 0, (tnr_slice){1, 2, 1}, &view_mut));
+    OK(tnr_view_mut_slice_axis(&view_mut, 0, (tnr_range){1, 2, 1}, &view_mut));
     EXPECT(TNR_ERR_RESIDENCY, tnr_tensor_duplicate(&view, heap, &copy));
     TEXT_HAS("download");
     tnr_tensor *host = make_counting(heap, 1, SHAPE(2));

@@ -202,7 +202,7 @@ static void duplicate_of_any_layout_is_compact(void **state)
     tnr_tensor *tensor = make_counting(heap, 2, SHAPE(3, 4));
     tnr_view view = view_of(tensor);
     OK(tnr_view_permute(&view, NULL, &view));
-    OK(tnr_view_slice_axis(&view, 0, (tnr_slice){0, TNR_END, -2}, &view)); /* columns 3 and 1 */
+    OK(tnr_view_slice_axis(&view, 0, (tnr_range){0, TNR_END, -2}, &view)); /* columns 3 and 1 */
     tnr_tensor *copy = NULL;
     OK(tnr_tensor_duplicate(&view, arena, &copy));
     tnr_tensor_info info;
@@ -220,7 +220,7 @@ static void duplicate_of_any_layout_is_compact(void **state)
     OK(tnr_tensor_duplicate(&column, heap, &copy));
     assert_true(host_of(copy)[14] == 3.0);
     release(&copy);
-    OK(tnr_view_slice_axis(&column, 1, (tnr_slice){2, 2, 1}, &column));
+    OK(tnr_view_slice_axis(&column, 1, (tnr_range){2, 2, 1}, &column));
     OK(tnr_tensor_duplicate(&column, heap, &copy));
     OK(tnr_tensor_describe(copy, &info));
     assert_int_equal(info.count, 0);

@@ -63,7 +63,7 @@ static void slices_of_a_line(void **state)
     (void)state;
     static const int64_t memory[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     static const struct {
-        tnr_slice slice;
+        tnr_range slice;
         size_t count;
         int64_t elements[10];
     } cases[] = {
@@ -109,11 +109,11 @@ static void slices_of_a_matrix(void **state)
     (void)state;
     tnr_view view = test_view(TNR_F64, 20, 2, EXTENTS(4, 5), NULL, 0);
     tnr_view out;
-    assert_int_equal(tnr_view_slice(&view, SLICES(TNR_SLICE_ALL, {0, TNR_END, 2}), &out), TNR_OK);
+    assert_int_equal(tnr_view_slice(&view, SLICES(TNR_RANGE_ALL, {0, TNR_END, 2}), &out), TNR_OK);
     expect(&out, 2, EXTENTS(4, 3), EXTENTS(1, 8), 0);
     assert_int_equal(tnr_view_slice(&view, SLICES({0, TNR_END, -1}, {1, 4, -2}), &out), TNR_OK);
     expect(&out, 2, EXTENTS(4, 2), EXTENTS(-1, -8), 15);
-    assert_int_equal(tnr_view_slice_axis(&view, 1, (tnr_slice){2, 4, 1}, &view), TNR_OK);
+    assert_int_equal(tnr_view_slice_axis(&view, 1, (tnr_range){2, 4, 1}, &view), TNR_OK);
     expect(&view, 2, EXTENTS(4, 2), EXTENTS(1, 4), 8);
     const tnr_view empty = test_view(TNR_F64, 20, 2, EXTENTS(4, 0), NULL, 20);
     assert_int_equal(tnr_view_slice(&empty, SLICES({3, 1, -1}, {-5, 9, -3}), &out), TNR_OK);
@@ -127,8 +127,8 @@ static void sl_01_empty_slices(void **state)
     const tnr_view parent = test_view(TNR_F64, 12, 2, EXTENTS(4, 3), NULL, 0);
     tnr_view rows;
     tnr_view columns;
-    assert_int_equal(tnr_view_slice_axis(&parent, 0, (tnr_slice){4, 4, 1}, &rows), TNR_OK);
-    assert_int_equal(tnr_view_slice_axis(&parent, 1, (tnr_slice){3, 3, 1}, &columns), TNR_OK);
+    assert_int_equal(tnr_view_slice_axis(&parent, 0, (tnr_range){4, 4, 1}, &rows), TNR_OK);
+    assert_int_equal(tnr_view_slice_axis(&parent, 1, (tnr_range){3, 3, 1}, &columns), TNR_OK);
     assert_true(rows.shape[0] == 0 && rows.shape[1] == 3 && rows.offset == 4);
     assert_true(columns.shape[0] == 4 && columns.shape[1] == 0 && columns.offset == 12);
     const int64_t strides[][2] = {{1, 0}, {1, 1}, {5, 7}};
@@ -199,16 +199,16 @@ static void slice_errors(void **state)
 {
     (void)state;
     const tnr_view in = test_view(TNR_F32, 6, 2, EXTENTS(2, 3), NULL, 0);
-    FAILS(tnr_view_slice(&in, SLICES(TNR_SLICE_ALL, {0, 1, 0}), &kept), TNR_ERR_ARGUMENT);
-    FAILS(tnr_view_slice(&in, SLICES({0, 0, 0}, TNR_SLICE_ALL), &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice(&in, SLICES(TNR_RANGE_ALL, {0, 1, 0}), &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice(&in, SLICES({0, 0, 0}, TNR_RANGE_ALL), &kept), TNR_ERR_ARGUMENT);
     FAILS(tnr_view_slice(&in, NULL, &kept), TNR_ERR_ARGUMENT);
-    FAILS(tnr_view_slice(NULL, SLICES(TNR_SLICE_ALL), &kept), TNR_ERR_ARGUMENT);
-    FAILS(tnr_view_slice(&in, SLICES(TNR_SLICE_ALL, TNR_SLICE_ALL), NULL), TNR_ERR_ARGUMENT);
-    FAILS(tnr_view_slice_axis(&in, 2, (tnr_slice)TNR_SLICE_ALL, &kept), TNR_ERR_BOUNDS);
-    FAILS(tnr_view_slice_axis(&in, -1, (tnr_slice)TNR_SLICE_ALL, &kept), TNR_ERR_BOUNDS);
-    FAILS(tnr_view_slice_axis(&in, 0, (tnr_slice){0, 1, 0}, &kept), TNR_ERR_ARGUMENT);
-    FAILS(tnr_view_slice_axis(NULL, 0, (tnr_slice)TNR_SLICE_ALL, &kept), TNR_ERR_ARGUMENT);
-    FAILS(tnr_view_slice_axis(&in, 0, (tnr_slice)TNR_SLICE_ALL, NULL), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice(NULL, SLICES(TNR_RANGE_ALL), &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice(&in, SLICES(TNR_RANGE_ALL, TNR_RANGE_ALL), NULL), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice_axis(&in, 2, (tnr_range)TNR_RANGE_ALL, &kept), TNR_ERR_BOUNDS);
+    FAILS(tnr_view_slice_axis(&in, -1, (tnr_range)TNR_RANGE_ALL, &kept), TNR_ERR_BOUNDS);
+    FAILS(tnr_view_slice_axis(&in, 0, (tnr_range){0, 1, 0}, &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice_axis(NULL, 0, (tnr_range)TNR_RANGE_ALL, &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_slice_axis(&in, 0, (tnr_range)TNR_RANGE_ALL, NULL), TNR_ERR_ARGUMENT);
     const tnr_view scalar = test_view(TNR_F32, 1, 0, NULL, NULL, 0);
     tnr_view same;
     assert_int_equal(tnr_view_slice(&scalar, NULL, &same), TNR_OK);

@@ -25,9 +25,9 @@ static void writable_forms(void **state)
     tnr_view_mut out;
     assert_int_equal(tnr_view_mut_permute(&in, AXES(2, 0, 1), &out), TNR_OK);
     expect(&out.view, 3, EXTENTS(4, 2, 3), EXTENTS(6, 1, 2), 0);
-    assert_int_equal(tnr_view_mut_slice(&in, SLICES(TNR_SLICE_ALL, {0, TNR_END, -1}, {1, TNR_END, 2}), &out), TNR_OK);
+    assert_int_equal(tnr_view_mut_slice(&in, SLICES(TNR_RANGE_ALL, {0, TNR_END, -1}, {1, TNR_END, 2}), &out), TNR_OK);
     expect(&out.view, 3, EXTENTS(2, 3, 2), EXTENTS(1, -2, 12), 10);
-    assert_int_equal(tnr_view_mut_slice_axis(&in, 1, (tnr_slice){1, 3, 1}, &out), TNR_OK);
+    assert_int_equal(tnr_view_mut_slice_axis(&in, 1, (tnr_range){1, 3, 1}, &out), TNR_OK);
     expect(&out.view, 3, EXTENTS(2, 2, 4), EXTENTS(1, 2, 6), 2);
     assert_int_equal(tnr_view_mut_select(&in, 1, 1, &out), TNR_OK);
     expect(&out.view, 2, EXTENTS(2, 4), EXTENTS(1, 6), 2);
@@ -57,9 +57,9 @@ static void writable_forms_take_no_null(void **state)
     assert_int_equal(tnr_view_mut_permute(NULL, NULL, &out), TNR_ERR_ARGUMENT);
     assert_int_equal(tnr_view_mut_permute(&in, NULL, NULL), TNR_ERR_ARGUMENT);
     assert_int_equal(tnr_view_mut_slice(NULL, NULL, &out), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_view_mut_slice(&in, SLICES(TNR_SLICE_ALL, TNR_SLICE_ALL), NULL), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_view_mut_slice_axis(NULL, 0, (tnr_slice)TNR_SLICE_ALL, &out), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_view_mut_slice_axis(&in, 0, (tnr_slice)TNR_SLICE_ALL, NULL), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_view_mut_slice(&in, SLICES(TNR_RANGE_ALL, TNR_RANGE_ALL), NULL), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_view_mut_slice_axis(NULL, 0, (tnr_range)TNR_RANGE_ALL, &out), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_view_mut_slice_axis(&in, 0, (tnr_range)TNR_RANGE_ALL, NULL), TNR_ERR_ARGUMENT);
     assert_int_equal(tnr_view_mut_select(NULL, 0, 0, &out), TNR_ERR_ARGUMENT);
     assert_int_equal(tnr_view_mut_select(&in, 0, 0, NULL), TNR_ERR_ARGUMENT);
     assert_int_equal(tnr_view_mut_reshape(NULL, 1, EXTENTS(6), &out), TNR_ERR_ARGUMENT);

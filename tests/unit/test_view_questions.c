@@ -31,7 +31,7 @@ static void sl_10_reversed_views_read_backwards(void **state)
     const tnr_view pairs = test_view(TNR_I64, 4, 2, EXTENTS(2, 2), EXTENTS(-1, 2), 1);
     expect_elements(&pairs, memory, 4, EXTENTS(2, 1, 4, 3));
     const tnr_view low = test_view(TNR_I64, 4, 1, EXTENTS(4), EXTENTS(-1), 2);
-    FAILS(tnr_view_slice(&low, SLICES(TNR_SLICE_ALL), &kept), TNR_ERR_BOUNDS);
+    FAILS(tnr_view_slice(&low, SLICES(TNR_RANGE_ALL), &kept), TNR_ERR_BOUNDS);
 }
 
 /* Idea 44: compactness is a matter of strides, not of the offset. */
@@ -95,8 +95,8 @@ static void garbage_is_refused(void **state)
         int64_t number;
         bool distinct;
         FAILS(tnr_view_permute(view, NULL, &kept), TNR_ERR_ARGUMENT);
-        FAILS(tnr_view_slice(view, SLICES(TNR_SLICE_ALL, TNR_SLICE_ALL), &kept), TNR_ERR_ARGUMENT);
-        FAILS(tnr_view_slice_axis(view, 0, (tnr_slice)TNR_SLICE_ALL, &kept), TNR_ERR_ARGUMENT);
+        FAILS(tnr_view_slice(view, SLICES(TNR_RANGE_ALL, TNR_RANGE_ALL), &kept), TNR_ERR_ARGUMENT);
+        FAILS(tnr_view_slice_axis(view, 0, (tnr_range)TNR_RANGE_ALL, &kept), TNR_ERR_ARGUMENT);
         FAILS(tnr_view_select(view, 0, 0, &kept), TNR_ERR_ARGUMENT);
         FAILS(tnr_view_reshape(view, 1, EXTENTS(6), &kept), TNR_ERR_ARGUMENT);
         FAILS(tnr_view_broadcast(view, 2, EXTENTS(2, 3), AXES(0, 1), &kept), TNR_ERR_ARGUMENT);

@@ -34,8 +34,8 @@ static void ask_everything(const tnr_view_mut *all)
     wrong += !fine(status) || (status == TNR_OK && overlap != TNR_OVERLAP_SAME);
     tnr_view_mut parts[2];
     bool granted = false;
-    const tnr_slice left = {0, 2, 1};
-    const tnr_slice right = {2, 4, 1};
+    const tnr_range left = {0, 2, 1};
+    const tnr_range right = {2, 4, 1};
     wrong += tnr_view_mut_slice_axis(all, 1, left, &parts[0]) != TNR_OK;
     wrong += tnr_view_mut_slice_axis(all, 1, right, &parts[1]) != TNR_OK;
     status = tnr_view_mut_split(parts, 2, &granted);

@@ -6,9 +6,10 @@
  * How the C library's allocator is watched: this program defines malloc and its family over glibc's own; under a sanitizer,
  * which has its own family, by the sanitizer's hooks. Elsewhere only the domains' counts are checked, and the program says so.
  */
+#include "engine/engine_internal.h"
 #include "support/storage_test.h"
-#include "tenure/engine.h"
 #include "tenure/features.h"
+#include "tenure/tenure.h"
 
 /* volatile: compilers know what malloc does, and would keep the count in a register across it. */
 static volatile unsigned long library_calls;
@@ -161,7 +162,7 @@ static void make_views(void *argument)
     int64_t number = 0;
     tnr_overlap overlap = TNR_OVERLAP_POSSIBLE;
     OK(tnr_view_permute(&view, NULL, &made));
-    OK(tnr_view_slice_axis(&view, 0, (tnr_slice){0, TNR_END, -2}, &made));
+    OK(tnr_view_slice_axis(&view, 0, (tnr_range){0, TNR_END, -2}, &made));
     OK(tnr_view_select(&view, 1, 2, &made));
     OK(tnr_view_reshape(&view, 1, SHAPE(48), &made));
     OK(tnr_view_broadcast(&view, 3, SHAPE(8, 6, 5), (const int[]){0, 1}, &made));
@@ -199,7 +200,7 @@ static void split_and_map(void *argument)
     bool granted = false;
     for (int64_t part = 0; part < 6; part++) {
         parts[part] = view_mut_of(tensor);
-        OK(tnr_view_mut_slice_axis(&parts[part], 1, (tnr_slice){part, part + 1, 1}, &parts[part]));
+        OK(tnr_view_mut_slice_axis(&parts[part], 1, (tnr_range){part, part + 1, 1}, &parts[part]));
     }
     OK(tnr_view_mut_split(parts, 6, &granted));
     assert_true(granted);
@@ -431,7 +432,7 @@ static void operations_through_the_pool_allocate_nothing(void **state)
     if (!it.with_blis) {
         print_message("BLIS is built over OpenMP: its products are not counted here, the packed kernels' are\n");
     }
-    OK(tnr_view_slice_axis(&it.plain, 0, (tnr_slice){0, TNR_END, -1}, &it.backwards));
+    OK(tnr_view_slice_axis(&it.plain, 0, (tnr_range){0, TNR_END, -1}, &it.backwards));
     OK(tnr_engine_create(heap, NULL, &it.engine));
     check_warm(heap, compute_and_release, &it);
     tnr_pool_statistics counted;
@@ -440,6 +441,48 @@ static void operations_through_the_pool_allocate_nothing(void **state)
     OK(tnr_engine_destroy(&it.engine));
     release(&tensor);
     close_domain(&heap);
+}
+
+static void count_piece(void *context, int64_t piece) { ((unsigned char *)context)[piece]++; }
+
+static void compute_on_the_team(void *argument)
+{
+    const computing *it = argument;
+    unsigned char pieces[64] = {0};
+    tnri_engine_run(it->engine, 64, count_piece, pieces);
+    for (size_t at = 0; at < sizeof(pieces); at++) {
+        assert_int_equal(pieces[at], 1);
+    }
+    compute_and_release(argument);
+}
+
+/* An engine with workers, in an arena: it takes nothing after it was made, also where its workers run. */
+static void operations_on_a_team_allocate_nothing(void **state)
+{
+    (void)state;
+    const size_t bytes = (size_t)32 << 20;
+    tnr_domain *heap = make_heap();
+    tnr_domain *arena = NULL;
+    tnr_topology *topology = NULL;
+    tnr_engine_options options = TNR_ENGINE_OPTIONS;
+    void *region = aligned_alloc(64, bytes);
+    computing it;
+    assert_non_null(region);
+    OK(tnr_arena_create(region, bytes, NULL, &arena));
+    OK(tnr_topology_create(heap, NULL, &topology));
+    tnr_tensor *tensor = make_counting(arena, 2, SHAPE(300, 300));
+    it.plain = view_of(tensor);
+    it.with_blis = !blis_calls_the_library();
+    OK(tnr_view_slice_axis(&it.plain, 0, (tnr_range){0, TNR_END, -1}, &it.backwards));
+    options.topology = topology;
+    OK(tnr_engine_create(arena, &options, &it.engine));
+    check_warm(arena, compute_on_the_team, &it);
+    OK(tnr_engine_destroy(&it.engine));
+    release(&tensor);
+    OK(tnr_topology_destroy(&topology));
+    close_domain(&arena);
+    close_domain(&heap);
+    free(region);
 }
 
 int main(void)
@@ -455,6 +498,7 @@ int main(void)
         cmocka_unit_test(looking_through_a_group_allocates_nothing),
         cmocka_unit_test(export_and_import_allocate_nothing),
         cmocka_unit_test(operations_through_the_pool_allocate_nothing),
+        cmocka_unit_test(operations_on_a_team_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,10 @@ static inline T NAME(zero)(void) { return (T){0, 0}; }
 static inline T NAME(plus)(T a, T b) { return (T){a.re + b.re, a.im + b.im}; }
 static inline T NAME(minus)(T a, T b) { return (T){a.re - b.re, a.im - b.im}; }
 /* The plain formula: no second look at results that became NaN. */
-static inline T NAME(times)(T a, T b) { return (T){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+static inline T NAME(times)(T a, T b)
+{
+    return (T){ROUNDED(a.re * b.re) - ROUNDED(a.im * b.im), ROUNDED(a.re * b.im) + ROUNDED(a.im * b.re)};
+}
 static inline T NAME(conjugated)(T a, REAL sign) { return (T){a.re, sign * a.im}; }
 static inline T NAME(scalar)(tnr_c64 a) { return (T){(REAL)a.re, (REAL)a.im}; }
 

@@ -3,19 +3,19 @@
  * Includes a template once per dtype: the one way in which kernels of several dtypes are made. Define before
  *
  *   TEMPLATE  the file, beside this one
- *   DTYPES    for which dtypes: DTYPES_REAL, DTYPES_COMPLEX, DTYPES_INTEGER, joined by |
+ *   DTYPES    for which dtypes: DTYPES_REAL, DTYPES_COMPLEX, DTYPES_INTEGER, DTYPES_BOOL, joined by |
  *
  * and include this; both are undefined afterwards. The template finds
  *
  *   T, SUFFIX      element type, and the dtype's suffix (f32)
  *   REAL           type of one component; REAL_SUFFIX is its suffix (c32: float, f32)
- *   KIND           KIND_REAL, KIND_COMPLEX or KIND_INTEGER
+ *   KIND           KIND_REAL, KIND_COMPLEX, KIND_INTEGER or KIND_BOOL (a byte, any but 0 is true; SUFFIX is b8)
  *   NAME(x)        x_f32; REAL_NAME(x) the same with REAL_SUFFIX
- *   MATH(exp)      the C library's exp or expf, by REAL (not for integers)
+ *   MATH(exp)      the C library's exp or expf, by REAL (floats only)
  *   UNSIGNED       for integers: the type in which overflow wraps
  *
- * and undefines what it adds itself. FLOAT_TABLE(x) and NUMBER_TABLE(x) are initialisers of a table by dtype with the
- * functions that came out.
+ * and undefines what it adds itself. FLOAT_TABLE(x) and its kin are initialisers of a table by dtype with the functions that
+ * came out.
  */
 #ifndef TENURE_ENGINE_EACH_DTYPE
 #define TENURE_ENGINE_EACH_DTYPE
@@ -23,12 +23,15 @@
 #define DTYPES_REAL 1
 #define DTYPES_COMPLEX 2
 #define DTYPES_INTEGER 4
+#define DTYPES_BOOL 8
 #define DTYPES_FLOAT (DTYPES_REAL | DTYPES_COMPLEX)
 #define DTYPES_NUMBER (DTYPES_FLOAT | DTYPES_INTEGER)
+#define DTYPES_ALL (DTYPES_NUMBER | DTYPES_BOOL)
 
 #define KIND_REAL 1
 #define KIND_COMPLEX 2
 #define KIND_INTEGER 3
+#define KIND_BOOL 4
 
 #define NAME(x) JOIN_SUFFIX(x, SUFFIX)
 #define REAL_NAME(x) JOIN_SUFFIX(x, REAL_SUFFIX)
@@ -38,7 +41,11 @@
 /* clang-format off */
 #define FLOATS_(x) [TNR_F32] = x##_f32, [TNR_F64] = x##_f64, [TNR_C32] = x##_c32, [TNR_C64] = x##_c64
 #define FLOAT_TABLE(x) {FLOATS_(x)}
-#define NUMBER_TABLE(x) {FLOATS_(x), [TNR_I32] = x##_i32, [TNR_I64] = x##_i64}
+#define INTEGERS_(x) [TNR_I32] = x##_i32, [TNR_I64] = x##_i64
+#define NUMBER_TABLE(x) {FLOATS_(x), INTEGERS_(x)}
+#define ALL_TABLE(x) {FLOATS_(x), INTEGERS_(x), [TNR_BOOL] = x##_b8}
+#define ORDERED_TABLE(x) {[TNR_F32] = x##_f32, [TNR_F64] = x##_f64, INTEGERS_(x)}
+#define INTEGER_TABLE(x) {INTEGERS_(x)}
 /* clang-format on */
 
 #endif
@@ -130,6 +137,20 @@
 #undef REAL_SUFFIX
 #undef UNSIGNED
 
+#undef KIND
+#endif
+
+#if (DTYPES) & DTYPES_BOOL
+#define KIND KIND_BOOL
+#define T uint8_t
+#define SUFFIX b8
+#define REAL uint8_t
+#define REAL_SUFFIX b8
+#include TEMPLATE
+#undef T
+#undef SUFFIX
+#undef REAL
+#undef REAL_SUFFIX
 #undef KIND
 #endif
 

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Kernels are compiled once per instruction set from one source. Each file is built with -DTNRI_ISA=<set> and makes one table,
+# <name>_<set> (src/arena/arena.h). Which table is used is decided at run time.
+
+set(TENURE_ISAS baseline)
+set(TENURE_HAS_X86_ISAS OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT TENURE_BOUNDED)
+    include(CheckCCompilerFlag)
+    check_c_compiler_flag(-march=x86-64-v4 TENURE_COMPILER_KNOWS_V4)
+    if(TENURE_COMPILER_KNOWS_V4)
+        set(TENURE_HAS_X86_ISAS ON)
+        list(APPEND TENURE_ISAS v2 v3 v4)
+    endif()
+endif()
+
+# tenure_kernels(FILE...): one object library per set, tenure-kernels-<set>; TENURE_KERNEL_OBJECTS names all their objects.
+function(tenure_kernels)
+    set(objects "")
+    foreach(isa IN LISTS TENURE_ISAS)
+        set(library tenure-kernels-${isa})
+        add_library(${library} OBJECT ${ARGN})
+        target_link_libraries(${library} PRIVATE tenure-inside)
+        target_compile_definitions(${library} PRIVATE TNRI_ISA=${isa})
+        # No values change by these: nothing reads errno or the exception flags, and with both in mind compilers make no
+        # vector code of choices and square roots.
+        target_compile_options(${library} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+        if(NOT isa STREQUAL baseline)
+            target_compile_options(${library} PRIVATE -march=x86-64-${isa})
+        endif()
+        if(isa STREQUAL v4) # the compilers' own default holds back to 256 bits for CPUs of a decade ago
+            target_compile_options(${library} PRIVATE -mprefer-vector-width=512)
+        endif()
+        set_target_properties(${library} PROPERTIES
+            C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
+            C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+        tenure_warnings(${library})
+        list(APPEND objects $<TARGET_OBJECTS:${library}>)
+    endforeach()
+    set(TENURE_KERNEL_OBJECTS "${objects}" PARENT_SCOPE)
+endfunction()

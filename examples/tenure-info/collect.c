@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Asks the library what this process may use and what it makes of it: a topology, and a machine whose engines are all
+ * made, looked at, and given back again. On a described machine there is nothing to make.
+ */
+#define _POSIX_C_SOURCE 200809L /* gethostname */
+
+#include "info.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRY(call)                          \
+    do {                                   \
+        const tnr_status status_ = (call); \
+        if (status_ != TNR_OK) {           \
+            return status_;                \
+        }                                  \
+    } while (0)
+
+/* Launchers number their processes in variables of their own; the first that is there counts. */
+static void find_rank(info *all)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *text = getenv(variables[i]);
+        char *end = NULL;
+        const long rank = text != NULL ? strtol(text, &end, 10) : -1;
+        if (text != NULL && end != text && *end == 0 && rank >= 0) {
+            all->rank_from = variables[i];
+            all->rank = rank;
+            return;
+        }
+    }
+}
+
+static tnr_status collect_topology(info *all, const tnr_topology *topology)
+{
+    TRY(tnr_topology_describe(topology, &all->machine));
+    TRY(tnr_topology_cpus(topology, &all->cpus));
+    TRY(tnr_topology_cores(topology, &all->cores));
+    all->cpu = calloc((size_t)all->machine.cpus + 1, sizeof(*all->cpu));
+    all->nodes = calloc((size_t)all->machine.nodes + 1, sizeof(*all->nodes));
+    if (all->cpu == NULL || all->nodes == NULL) {
+        return tnr_set_error(TNR_ERR_MEMORY, "tenure-info: no memory for the tables");
+    }
+    int cpu = TNR_NONE;
+    for (int at = 0; at < all->machine.cpus; at++) {
+        cpu = tnr_cpu_set_next(&all->cpus, cpu);
+        TRY(tnr_topology_cpu(topology, cpu, &all->cpu[at]));
+    }
+    for (int at = 0; at < all->machine.nodes; at++) {
+        TRY(tnr_topology_node_at(topology, at, &all->nodes[at].node));
+        all->nodes[at].output_node = TNR_NONE;
+    }
+    return TNR_OK;
+}
+
+/* Touch one page of a domain and ask the system where it is. Where it does not tell, nothing is verified. */
+static tnr_status verify_node(info_node *node, tnr_domain *domain)
+{
+    tnr_block block;
+    tnr_residence where;
+    TRY(tnr_domain_allocate(domain, 1, 0, &block));
+    *(volatile char *)block.address = 1;
+    const tnr_status asked = tnr_residence_of(block.address, 1, node->node.node, &where);
+    TRY(tnr_domain_release(domain, &block));
+    node->verified = asked == TNR_OK && where.pages > 0 && where.at_node == where.pages;
+    return TNR_OK;
+}
+
+static tnr_status collect_node(info_node *node, tnr_machine *machine)
+{
+    tnr_domain *domain = NULL;
+    tnr_engine *engine = NULL;
+    TRY(tnr_machine_domain(machine, node->node.node, &domain));
+    const tnr_status described = tnr_numa_describe(domain, &node->binding);
+    if (described != TNR_OK && described != TNR_ERR_ARGUMENT) { /* without hwloc it is no numa domain */
+        return described;
+    }
+    node->tried = described == TNR_OK;
+    TRY(verify_node(node, domain));
+    if (node->node.cpus == 0) {
+        return TNR_OK;
+    }
+    TRY(tnr_machine_engine(machine, node->node.node, &engine));
+    TRY(tnr_engine_describe(engine, &node->engine));
+    TRY(tnr_pool_statistics_get(tnr_engine_pool(engine), &node->pool));
+    node->output_node = tnr_domain_placement(tnr_engine_output(engine)).cpu_affinity;
+    node->engine_made = true;
+    return TNR_OK;
+}
+
+static tnr_status collect_machine(info *all, tnr_domain *heap, tnr_topology *topology)
+{
+    tnr_machine *machine = NULL;
+    TRY(tnr_machine_create(heap, topology, NULL, &machine));
+    tnr_status status = TNR_OK;
+    for (int at = 0; at < all->machine.nodes && status == TNR_OK; at++) {
+        status = collect_node(&all->nodes[at], machine);
+    }
+    const tnr_status ended = tnr_machine_destroy(&machine);
+    return status != TNR_OK ? status : ended;
+}
+
+static tnr_status collect(info *all, tnr_domain *heap)
+{
+    tnr_topology *topology = NULL;
+    TRY(tnr_topology_create(heap, NULL, &topology));
+    tnr_status status = collect_topology(all, topology);
+    if (status == TNR_OK && all->machine.this_system) {
+        status = collect_machine(all, heap, topology);
+    }
+    const tnr_status ended = tnr_topology_destroy(&topology);
+    return status != TNR_OK ? status : ended;
+}
+
+tnr_status info_collect(info *all)
+{
+    memset(all, 0, sizeof(*all));
+    if (gethostname(all->host, sizeof(all->host) - 1) != 0) {
+        (void)snprintf(all->host, sizeof(all->host), "unknown");
+    }
+    find_rank(all);
+    tnr_features(&all->features);
+    all->affinity_known = tnr_thread_affinity(&all->affinity) == TNR_OK;
+    tnr_domain *heap = NULL;
+    TRY(tnr_heap_create(&heap));
+    tnr_status status = collect(all, heap);
+    if (status == TNR_OK) {
+        status = tnr_domain_close(&heap);
+    }
+    if (status != TNR_OK) { /* the process ends now: what is left of the heap goes with it */
+        info_free(all);
+    }
+    return status;
+}
+
+void info_free(info *all)
+{
+    free(all->cpu);
+    free(all->nodes);
+    all->cpu = NULL;
+    all->nodes = NULL;
+}
+
+info_kernels info_kernels_of(const info_node *node, tnr_dtype dtype)
+{
+    const bool is_float = dtype == TNR_F32 || dtype == TNR_F64 || dtype == TNR_C32 || dtype == TNR_C64;
+    info_kernels kernels = {node->engine.isa, NULL, NULL};
+    if (is_float) {
+        kernels.math = node->engine.isa;
+        kernels.product = node->engine.blas;
+    }
+    return kernels;
+}
+
+const char *info_list(const tnr_cpu_set *set, char *text, size_t room)
+{
+    if (tnr_cpu_set_count(set) == 0) {
+        (void)snprintf(text, room, "none");
+    } else if (tnr_cpu_set_format(set, text, room, NULL) != TNR_OK) {
+        (void)snprintf(text, room, "%d CPUs", tnr_cpu_set_count(set));
+    }
+    return text;
+}

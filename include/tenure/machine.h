@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file machine.h
+ * All engines of this process: one per NUMA node that it may use, and the rule by which a call finds its engine.
+ *
+ * A machine is a value of its caller's, not a global: it holds a topology, and for each node with usable CPUs a numa domain
+ * and an engine over it, made when first asked for. Inputs stay where they are, whichever engine runs: memory of
+ * another node is read there, never moved.
+ */
+#ifndef TENURE_MACHINE_H
+#define TENURE_MACHINE_H
+
+#include "tenure/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Routing: pure functions ------------------------------------------------------------------------------------------- */
+
+/** What routing looks at: one input's node and logical bytes (count * element size; 1 element at rank 0). */
+typedef struct tnr_route_input {
+    int32_t node;   /**< NUMA node; negative (TNR_NONE): unknown */
+    uint64_t bytes; /**< 0 for empty inputs */
+} tnr_route_input;
+
+/** How an engine is chosen when none is named. */
+typedef enum tnr_route_policy {
+    TNR_ROUTE_DOMINANT = 0, /**< the node with the largest sum of bytes; ties to the smallest node */
+    TNR_ROUTE_REQUIRE_ONE   /**< all inputs whose node is known must be on one node */
+} tnr_route_policy;
+
+/** Why a node was chosen. */
+typedef enum tnr_route_reason {
+    TNR_ROUTED_EXPLICIT = 0, /**< the caller named it */
+    TNR_ROUTED_DOMINANT,     /**< largest sum of bytes */
+    TNR_ROUTED_SINGLE,       /**< the one node of all known inputs */
+    TNR_ROUTED_DEFAULT       /**< nothing is known of any input */
+} tnr_route_reason;
+
+/**
+ * Choose a node. Pure: the same answer for the same numbers, on every rank.
+ *
+ * 1. `named` other than TNR_NONE wins and skips every check below.
+ * 2. TNR_ROUTE_DOMINANT: inputs of unknown node or 0 bytes are left out; bytes are added up per node (TNR_ERR_OVERFLOW
+ *    naming the smallest node whose sum does not fit 64 bits); the largest sum wins, equal ones go to the smallest node; with
+ *    nothing left it is `otherwise`.
+ * 3. TNR_ROUTE_REQUIRE_ONE: inputs of unknown node are left out, empty ones are not; none left: `otherwise`; one node: it;
+ *    more: TNR_ERR_RESIDENCY naming the two smallest.
+ * @param node,reason written on success; reason may be NULL.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_route(tnr_route_policy policy, const tnr_route_input *inputs, size_t count,
+                                            int32_t named, int32_t otherwise, int32_t *node, tnr_route_reason *reason);
+
+/**
+ * What routing knows of a view: its owner's cpu_affinity and its logical bytes. TNR_ERR_OVERFLOW when these do not fit 64
+ * bits (any zero extent: 0), TNR_ERR_STALE when the owner is gone. Takes no lease: nobody may consume the owner meanwhile.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_route_input_of(const tnr_view *view, tnr_route_input *input);
+
+/* ---- Machine -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct tnr_machine tnr_machine;
+
+/** Settings of a machine. Start from TNR_MACHINE_OPTIONS. */
+typedef struct tnr_machine_options {
+    size_t size;             /**< sizeof(tnr_machine_options) */
+    uint64_t pool_max_bytes; /**< cap of each engine's pool; TNR_POOL_MAX_BYTES_AUTO */
+    int workers;             /**< most of each engine; 0: one per core of its node */
+    bool strict;             /**< fail where memory cannot be bound; false: unbound memory, affinity none */
+    const tnr_cpu_set *cpus; /**< use no CPU outside this set; NULL: all that the topology lists */
+} tnr_machine_options;
+
+/* clang-format off */
+#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, false, NULL}
+/* clang-format on */
+
+/**
+ * Make a machine over a topology (this system's: TNR_ERR_UNSUPPORTED for a described one). Nothing per node is made yet.
+ *
+ * @param home     keeps the machine, its domains' states and handles; heap or arena; must outlive it, as must topology.
+ * TNR_ERR_BOUNDS when options->cpus has a CPU that the process may not use, TNR_ERR_ARGUMENT when it is empty.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology,
+                                                     const tnr_machine_options *options, tnr_machine **machine);
+
+/**
+ * Destroy all engines and close all domains, and null *machine. Tensors that were made in them stay valid (weak return).
+ * TNR_ERR_BUSY, nothing changed, while a thread is inside one of the engines, or raw blocks of one of its domains or pools
+ * are out, or domains that the program made over one of its domains or pools are not closed. It needs the machine alone.
+ */
+TNR_API tnr_status tnr_machine_destroy(tnr_machine **machine);
+
+/** Nodes with an engine, ascending; 0 for NULL. Node by index; TNR_NONE beyond. @{ */
+TNR_API int tnr_machine_nodes(const tnr_machine *machine);
+TNR_API int tnr_machine_node_at(const tnr_machine *machine, int index);
+/** @} */
+
+/**
+ * Engine of a node, made now if nobody asked before; TNR_NONE: the default, which is the smallest node. The machine owns
+ * it. TNR_ERR_BOUNDS when the node has no usable CPU here. Thread-safe; engines themselves serve one thread at a time.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_engine(tnr_machine *machine, int node, tnr_engine **engine);
+
+/**
+ * Domain of a node, made now if nobody asked before: for tensors, pools and arenas of the program's own. Memory-only nodes
+ * have one too. The machine owns it. TNR_ERR_BOUNDS when the process may not use the node. Thread-safe.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_domain(tnr_machine *machine, int node, tnr_domain **domain);
+
+/**
+ * The engine for an operation on these inputs, by tnr_route with the smallest node as default. A node that has no engine
+ * (memory only, or of tensors that another process bound) is unknown here. `named` TNR_NONE: nobody is named.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_route(tnr_machine *machine, tnr_route_policy policy,
+                                                    const tnr_view *const *inputs, size_t count, int named,
+                                                    tnr_engine **engine, tnr_route_reason *reason);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TENURE_MACHINE_H */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gather: windows of a tensor, put side by side.
+ *
+ * Windows are looked up a few hundred at a time. Where a window's elements are the nearer neighbours in the result,
+ * each is copied as one; where those of different windows are, element by element of the window for all of them. On
+ * several lanes the index vectors are dealt out, or, where they are few, the windows are cut.
+ */
+#include "structure_internal.h"
+
+static const tnri_rearrangement op_gather = {"gather", TNR_COPY_GATHER};
+
+#define LARGE_WINDOW 256 /* elements from which on a window of several axes is worth a copy of its own */
+
+/* Words that may alias any dtype; c32 and c64 are aligned as their parts. */
+typedef uint8_t word1 __attribute__((may_alias));
+typedef uint32_t word4 __attribute__((may_alias));
+typedef uint64_t word8 __attribute__((may_alias, aligned(4)));
+typedef struct word16 {
+    uint64_t low;
+    uint64_t high;
+} __attribute__((may_alias, aligned(8))) word16;
+
+#define WORD word1
+#define NAME(x) x##_1
+#include "kernels/gather.tmpl.h"
+
+#define WORD word4
+#define NAME(x) x##_4
+#include "kernels/gather.tmpl.h"
+
+#define WORD word8
+#define NAME(x) x##_8
+#include "kernels/gather.tmpl.h"
+
+#define WORD word16
+#define NAME(x) x##_16
+#include "kernels/gather.tmpl.h"
+
+typedef void (*line_kernel)(char *target, int64_t target_step, const char *source, int64_t source_step, int64_t count);
+typedef void (*pick_kernel)(char *target, const int64_t *in_target, const char *source, const int64_t *in_source,
+                            int64_t count);
+
+/* By the bytes of an element. */
+static const line_kernel lines[17] = {[1] = line_1, [4] = line_4, [8] = line_8, [16] = line_16};
+static const pick_kernel picks[17] = {[1] = pick_1, [4] = pick_4, [8] = pick_8, [16] = pick_16};
+
+typedef struct gathering {
+    const tnri_windows *windows;
+    const tnri_window_steps *steps;
+    tnri_box window;  /* the window at place 0, from the tensor to the result */
+    int64_t elements; /* of a window */
+    int cut;          /* axis of the window that is cut into pieces; -1: the vectors are */
+    int64_t pieces;
+} gathering;
+
+/* One window after the other. */
+static void copy_windows(const gathering *all, const tnri_box *window, tnri_nest *nest, int64_t count,
+                         const int64_t *in_tensor, const int64_t *in_result)
+{
+    const line_kernel line = lines[window->width];
+    const int64_t target_step = nest->strides[0][0];
+    const int64_t source_step = nest->strides[1][0];
+    if (nest->rank > 1 && all->elements >= LARGE_WINDOW) {
+        for (int64_t i = 0; i < count; ++i) {
+            tnri_copy_elements(window->width, window->rank, window->shape, window->target + in_result[i],
+                               window->target_strides, window->source + in_tensor[i], window->source_strides);
+        }
+    } else if (nest->rank > 1) {
+        for (int64_t i = 0; i < count; ++i) {
+            do {
+                line(nest->data[0] + in_result[i], target_step, nest->data[1] + in_tensor[i], source_step,
+                     nest->shape[0]);
+            } while (tnri_nest_step(nest, 1));
+        }
+    } else {
+        for (int64_t i = 0; i < count; ++i) {
+            line(nest->data[0] + in_result[i], target_step, nest->data[1] + in_tensor[i], source_step, nest->shape[0]);
+        }
+    }
+}
+
+static void run_piece(void *context, int64_t piece)
+{
+    const gathering *all = context;
+    int64_t in_tensor[TNRI_WINDOWS_AT_ONCE];
+    int64_t in_result[TNRI_WINDOWS_AT_ONCE];
+    tnri_box window = all->window;
+    int64_t first = 0;
+    int64_t last = all->windows->vectors;
+    int64_t begin;
+    int64_t end;
+    if (all->cut < 0) {
+        tnri_piece_of(all->windows->vectors, all->pieces, piece, &first, &last);
+    } else {
+        tnri_piece_of(window.shape[all->cut], all->pieces, piece, &begin, &end);
+        tnri_box_narrow(&window, all->cut, begin, end - begin, 1);
+    }
+    const tnri_nest_operand operands[2] = {{window.target, window.target_strides, window.width},
+                                           {window.source, window.source_strides, window.width}};
+    tnri_nest nest;
+    if (!tnri_nest_make(&nest, window.rank, window.shape, 2, operands)) {
+        return;
+    }
+    const bool across = all->elements == 1 || tnri_windows_lie_inside(all->windows, all->steps, nest.strides[0][0]);
+    for (int64_t vector = first; vector < last; vector += TNRI_WINDOWS_AT_ONCE) {
+        const int64_t count = last - vector < TNRI_WINDOWS_AT_ONCE ? last - vector : TNRI_WINDOWS_AT_ONCE;
+        tnri_windows_locate(all->windows, all->steps, vector, count, in_tensor, in_result);
+        if (!across) {
+            copy_windows(all, &window, &nest, count, in_tensor, in_result);
+            continue;
+        }
+        do {
+            picks[window.width](nest.data[0], in_result, nest.data[1], in_tensor, count);
+        } while (tnri_nest_step(&nest, 0));
+    }
+}
+
+static void compute(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                    const tnri_call *call)
+{
+    const tnr_view *a = call->operands[1].view;
+    const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);
+    if (bytes == 0) {
+        return;
+    }
+    gathering all = {.windows = windows, .steps = steps, .elements = 1, .cut = -1};
+    all.window.width = tnr_dtype_size(call->dtype);
+    all.window.rank = windows->window_rank;
+    all.window.target = call->operands[0].data;
+    all.window.source = call->operands[1].data;
+    for (int i = 0; i < windows->window_rank; ++i) {
+        all.window.shape[i] = windows->window_shape[i];
+        all.window.target_strides[i] = call->out->strides[windows->window_axes[i]];
+        all.window.source_strides[i] = a->strides[windows->tensor_axes[i]];
+        all.elements *= windows->window_shape[i];
+    }
+    const int lanes = tnri_engine_lanes(engine, 2 * tnri_move_time(bytes));
+    if (lanes > 1 && windows->vectors < 2 * (int64_t)lanes) {
+        all.cut = tnri_box_cut_axis(&all.window, UINT64_MAX, lanes);
+    }
+    const int64_t extent = all.cut < 0 ? windows->vectors : all.window.shape[all.cut];
+    const int64_t most = lanes == 1 ? 1 : 4 * (int64_t)lanes;
+    all.pieces = extent < most ? extent : most;
+    tnri_engine_run(engine, all.pieces, run_piece, &all);
+}
+
+static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *indices,
+                         const tnr_index_options *options, tnri_target target)
+{
+    TNRI_CHECK_VIEW("gather", "a", a);
+    TNRI_CHECK_VIEW("gather", "indices", indices);
+    tnri_windows windows;
+    TNR_TRY(tnri_windows_plan("gather", a, indices, options, &windows));
+    tnri_call call;
+    call.inputs = 2;
+    call.dtype = a->dtype;
+    call.rank = windows.rank;
+    call.shape = windows.shape;
+    call.aliasing = TNRI_APART;
+    call.operands[1].view = a;
+    call.operands[2].view = indices;
+    TNR_TRY(tnri_rearrange_begin(engine, &op_gather, &call, target));
+    tnri_window_steps steps;
+    tnri_windows_steps(&windows, call.operands[2].data, tnr_dtype_size(a->dtype), a->strides, call.out->strides,
+                       &steps);
+    const tnr_status status = tnri_windows_check(engine, "gather", &windows, &steps);
+    if (status != TNR_OK) {
+        return tnri_call_end(&call, target, status);
+    }
+    compute(engine, &windows, &steps, &call);
+    return tnri_rearrange_end(engine, &op_gather, &call, target);
+}
+
+static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_index_options *options,
+                      tnri_target target)
+{
+    TNR_TRY(tnri_engine_enter("gather", engine, tnri_target_named(&target)));
+    return tnri_engine_leave(engine, inside(engine, a, indices, options, target));
+}
+
+tnr_status tnr_gather(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_index_options *options,
+                      tnr_tensor **out)
+{
+    return run(engine, a, indices, options, (tnri_target){.made = out});
+}
+
+tnr_status tnr_gather_into(tnr_engine *engine, const tnr_view *a, const tnr_view *indices,
+                           const tnr_index_options *options, const tnr_view_mut *out)
+{
+    return run(engine, a, indices, options, (tnri_target){.into = out});
+}

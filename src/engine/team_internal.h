@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an engine asks of its team: to be made, described and ended. Running work on it is in engine_internal.h. team.c has
+ * worker threads; team_inline.c stands for it where there are none.
+ */
+#ifndef TENURE_ENGINE_TEAM_INTERNAL_H
+#define TENURE_ENGINE_TEAM_INTERNAL_H
+
+#include "engine_internal.h"
+
+/* ---- What is asked for (engine_options.c) ------------------------------------------------------------------------------------- */
+
+/* The defaults with what is given over them; TNR_ERR_ARGUMENT for what fits no topology. */
+tnr_status tnri_engine_options_take(const char *op, const tnr_engine_options *options, tnr_engine_options *taken);
+
+/* CPUs to work on, at least one, by options that name a topology. */
+tnr_status tnri_engine_cpus(const char *op, const tnr_engine_options *options, tnr_cpu_set *cpus);
+
+/* The first CPU of `from` in each core. All of `from` must be the topology's. */
+tnr_status tnri_one_per_core(const tnr_topology *topology, const tnr_cpu_set *from, tnr_cpu_set *cpus);
+
+/* The node near all of these CPUs, or TNR_NONE. */
+tnr_status tnri_node_of_cpus(const tnr_topology *topology, const tnr_cpu_set *cpus, int *node);
+
+/* ---- The team (team.c, team_inline.c) ------------------------------------------------------------------------------------------ */
+
+/* Bytes of the one block that a team of so many CPUs lives in; 0: there are no teams here, and tnri_team_start is not called. */
+uint64_t tnri_team_bytes(int cpus);
+
+/*
+ * Make a team in a block of tnri_team_bytes: one worker pinned to each CPU of the set, each pin read back. No thread for a
+ * team of one when the calling thread is bound to that very CPU. TNR_ERR_BACKEND with the system's reason: no thread is left.
+ */
+tnr_status tnri_team_start(const char *op, void *block, const tnr_cpu_set *cpus, tnri_team **team);
+
+/* End and join all threads; NULL is fine. In a forked child there are none. The block is the caller's again. */
+void tnri_team_stop(tnri_team *team);
+
+/* Lanes of a team, whether it has threads, and its CPUs. */
+int tnri_team_lanes(const tnri_team *team);
+bool tnri_team_threads(const tnri_team *team);
+const tnr_cpu_set *tnri_team_cpus(const tnri_team *team);
+
+#endif /* TENURE_ENGINE_TEAM_INTERNAL_H */

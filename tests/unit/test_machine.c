@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A machine makes one engine per node, once and when asked; it routes by its inputs, ends all it made or nothing, and leaves
+ * what was made in it.
+ */
+#include "support/team_test.h"
+
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+#include "engine/engine_internal.h"
+
+static tnr_domain *heap;
+static tnr_topology *topology;
+
+static int set_up(void **state)
+{
+    (void)state;
+    start_a_thread();
+    heap = make_heap();
+    topology = make_topology(heap);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    OK(tnr_topology_destroy(&topology));
+    close_domain(&heap);
+    return 0;
+}
+
+static tnr_machine *make_machine(void)
+{
+    tnr_machine *machine = NULL;
+    OK(tnr_machine_create(heap, topology, NULL, &machine));
+    return machine;
+}
+
+static tnr_engine *engine_of(tnr_machine *machine, int node)
+{
+    tnr_engine *engine = NULL;
+    OK(tnr_machine_engine(machine, node, &engine));
+    return engine;
+}
+
+static tnr_domain *domain_of(tnr_machine *machine, int node)
+{
+    tnr_domain *domain = NULL;
+    OK(tnr_machine_domain(machine, node, &domain));
+    return domain;
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------------------------------------------- */
+
+static void lists_the_nodes_with_cpus(void **state)
+{
+    (void)state;
+    tnr_topology_info all;
+    OK(tnr_topology_describe(topology, &all));
+    tnr_machine *machine = make_machine();
+    assert_int_equal(tnr_machine_nodes(machine), all.cpu_nodes);
+    int last = -1;
+    for (int i = 0; i < all.cpu_nodes; i++) {
+        tnr_node_info node;
+        assert_true(tnr_machine_node_at(machine, i) > last);
+        last = tnr_machine_node_at(machine, i);
+        OK(tnr_topology_node(topology, last, &node));
+        assert_true(node.cpus > 0);
+    }
+    assert_int_equal(tnr_machine_node_at(machine, all.cpu_nodes), TNR_NONE);
+    assert_int_equal(tnr_machine_node_at(machine, -1), TNR_NONE);
+    assert_int_equal(tnr_machine_nodes(NULL), 0);
+    assert_int_equal(tnr_machine_node_at(NULL, 0), TNR_NONE);
+    OK(tnr_machine_destroy(&machine));
+    assert_null(machine);
+    OK(tnr_machine_destroy(&machine));
+    OK(tnr_machine_destroy(NULL));
+}
+
+static void each_engine_is_made_once_and_late(void **state)
+{
+    (void)state;
+    const int threads = count_threads();
+    tnr_machine *machine = make_machine();
+    assert_int_equal(count_threads(), threads);
+    const int nodes = tnr_machine_nodes(machine);
+    int workers = 0;
+    for (int i = 0; i < nodes; i++) {
+        const int node = tnr_machine_node_at(machine, i);
+        tnr_engine *engine = engine_of(machine, node);
+        tnr_node_info expected;
+        const tnr_engine_info info = info_of(engine);
+        OK(tnr_topology_node(topology, node, &expected));
+        assert_int_equal(info.node, node);
+        assert_memory_equal(&info.cpus, &expected.core_set, sizeof info.cpus);
+        workers += info.threads ? info.workers : 0;
+        assert_int_equal(count_threads(), threads + workers);
+        assert_ptr_equal(engine_of(machine, node), engine);
+        assert_ptr_equal(domain_of(machine, node), domain_of(machine, node));
+    }
+    assert_int_equal(count_threads(), threads + workers);
+    assert_ptr_equal(engine_of(machine, TNR_NONE), engine_of(machine, tnr_machine_node_at(machine, 0)));
+    OK(tnr_machine_destroy(&machine));
+    assert_true(threads_become(threads));
+}
+
+enum { ASKERS = 8 };
+
+typedef struct asker {
+    tnr_machine *machine;
+    tnr_engine *engine;
+    tnr_domain *domain;
+    pthread_t thread;
+} asker;
+
+static atomic_int askers_ready;
+
+static void *ask(void *argument)
+{
+    asker *own = argument;
+    const int node = tnr_machine_node_at(own->machine, 0);
+    atomic_fetch_add(&askers_ready, 1);
+    while (atomic_load(&askers_ready) < ASKERS) {
+        (void)sched_yield();
+    }
+    if (tnr_machine_engine(own->machine, node, &own->engine) != TNR_OK ||
+        tnr_machine_domain(own->machine, node, &own->domain) != TNR_OK) {
+        own->engine = NULL;
+    }
+    return NULL;
+}
+
+static void many_ask_and_one_makes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        const int threads = count_threads();
+        asker askers[ASKERS];
+        tnr_machine *machine = make_machine();
+        atomic_store(&askers_ready, 0);
+        for (int i = 0; i < ASKERS; i++) {
+            askers[i] = (asker){.machine = machine};
+            assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+        }
+        for (int i = 0; i < ASKERS; i++) {
+            assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+        }
+        for (int i = 0; i < ASKERS; i++) {
+            assert_non_null(askers[i].engine);
+            assert_ptr_equal(askers[i].engine, askers[0].engine);
+            assert_ptr_equal(askers[i].domain, askers[0].domain);
+        }
+        const tnr_engine_info info = info_of(askers[0].engine);
+        assert_true(threads_become(threads + (info.threads ? info.workers : 0)));
+        OK(tnr_machine_destroy(&machine));
+        assert_true(threads_become(threads));
+    }
+}
+
+static void what_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    tnr_machine *machine = make_machine();
+    tnr_engine *engine = untouched();
+    tnr_domain *domain = untouched();
+    EXPECT(TNR_ERR_BOUNDS, tnr_machine_engine(machine, TNR_MAX_NODES - 1, &engine));
+    TEXT_HAS("node 1023");
+    EXPECT(TNR_ERR_BOUNDS, tnr_machine_domain(machine, TNR_MAX_NODES - 1, &domain));
+    EXPECT(TNR_ERR_BOUNDS, tnr_machine_domain(machine, TNR_NONE, &domain));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_engine(NULL, 0, &engine));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_engine(machine, 0, NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_domain(NULL, 0, &domain));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_domain(machine, 0, NULL));
+    assert_ptr_equal(engine, untouched());
+    assert_ptr_equal(domain, untouched());
+    OK(tnr_machine_destroy(&machine));
+}
+
+/* ---- Options --------------------------------------------------------------------------------------------------------------------- */
+
+static void bad_options(void **state)
+{
+    (void)state;
+    tnr_machine_options options = TNR_MACHINE_OPTIONS;
+    tnr_machine *machine = untouched();
+    tnr_cpu_set cpus = {{0}};
+    options.cpus = &cpus;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, &options, &machine));
+    OK(tnr_cpu_set_add(&cpus, TNR_MAX_CPUS - 1));
+    EXPECT(TNR_ERR_BOUNDS, tnr_machine_create(heap, topology, &options, &machine));
+    TEXT_HAS("8191");
+    options.cpus = NULL;
+    options.workers = -1;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, &options, &machine));
+    options.workers = 0;
+    options.size = 8;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, &options, &machine));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(NULL, topology, NULL, &machine));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, NULL, NULL, &machine));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, NULL, NULL));
+    assert_ptr_equal(machine, untouched());
+}
+
+static void a_described_machine_cannot_compute(void **state)
+{
+    (void)state;
+    tnr_topology_options description = TNR_TOPOLOGY_OPTIONS;
+    tnr_topology *other = NULL;
+    tnr_machine *machine = untouched();
+    description.synthetic = "numa:2 pu:2";
+    const tnr_status status = tnr_topology_create(heap, &description, &other);
+    if (status == TNR_ERR_UNSUPPORTED) {
+        print_message("skipped: no hwloc in this build\n");
+        skip();
+    }
+    OK(status);
+    EXPECT(TNR_ERR_UNSUPPORTED, tnr_machine_create(heap, other, NULL, &machine));
+    assert_ptr_equal(machine, untouched());
+    OK(tnr_topology_destroy(&other));
+}
+
+static void uses_no_cpu_outside_its_set(void **state)
+{
+    (void)state;
+    NEEDS_CPUS(2);
+    for (int index = 0; index < 2; index++) {
+        const tnr_cpu_set one = only(usable_cpu(index));
+        tnr_machine_options options = TNR_MACHINE_OPTIONS;
+        tnr_machine *machine = NULL;
+        options.cpus = &one;
+        options.workers = 64; /* most */
+        OK(tnr_machine_create(heap, topology, &options, &machine));
+        assert_int_equal(tnr_machine_nodes(machine), 1);
+        const tnr_engine_info info = info_of(engine_of(machine, TNR_NONE));
+        assert_int_equal(info.workers, 1);
+        assert_memory_equal(&info.cpus, &one, sizeof one);
+        OK(tnr_machine_destroy(&machine));
+    }
+}
+
+/* In the program started anew, bound to one CPU: one engine of one worker, without a thread. */
+static int bound_process(void)
+{
+    start_a_thread();
+    const int threads = count_threads();
+    const tnr_cpu_set one = affinity();
+    heap = make_heap();
+    topology = make_topology(heap);
+    tnr_machine *machine = make_machine();
+    const bool one_node = tnr_machine_nodes(machine) == 1;
+    const tnr_engine_info info = info_of(engine_of(machine, TNR_NONE));
+    const bool as_expected = tnr_cpu_set_count(&one) == 1 && info.workers == 1 && !info.threads &&
+                             memcmp(&info.cpus, &one, sizeof one) == 0 && count_threads() == threads;
+    OK(tnr_machine_destroy(&machine));
+    OK(tnr_topology_destroy(&topology));
+    close_domain(&heap);
+    return one_node && as_expected ? 0 : 1;
+}
+
+/* As taskset and mpirun bind a process. */
+static void bugs_pt_03_a_bound_process_has_one_engine_of_one_worker(void **state)
+{
+    (void)state;
+    for (int index = 0; index < 2 && usable_cpu(index) != TNR_NONE; index++) {
+        const tnr_cpu_set one = only(usable_cpu(index));
+        (void)fflush(NULL);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)setenv("MACHINE_TEST_BOUND", "1", 1);
+            if (sched_setaffinity(0, sizeof one, (const cpu_set_t *)(const void *)&one) == 0) {
+                (void)execl("/proc/self/exe", "machine", (char *)NULL);
+            }
+            _exit(99);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+static void the_topology_must_outlive_the_machine(void **state)
+{
+    (void)state;
+    tnr_topology *mine = make_topology(heap);
+    tnr_topology *same = mine;
+    tnr_machine *machine = NULL;
+    OK(tnr_machine_create(heap, mine, NULL, &machine));
+    EXPECT(TNR_ERR_BUSY, tnr_topology_destroy(&mine));
+    assert_ptr_equal(mine, same);
+    OK(tnr_machine_destroy(&machine));
+    OK(tnr_topology_destroy(&mine));
+}
+
+static void strict_means_bound_or_not_at_all(void **state)
+{
+    (void)state;
+    tnr_machine_options options = TNR_MACHINE_OPTIONS;
+    tnr_machine *machine = NULL;
+    tnr_domain *domain = NULL;
+    options.strict = true;
+    OK(tnr_machine_create(heap, topology, &options, &machine));
+    const int node = tnr_machine_node_at(machine, 0);
+    const tnr_status status = tnr_machine_domain(machine, node, &domain);
+    if (status == TNR_OK) {
+        assert_int_equal(tnr_domain_placement(domain).cpu_affinity, node);
+    } else {
+        tnr_engine *engine = untouched();
+        assert_true(status == TNR_ERR_UNSUPPORTED || status == TNR_ERR_BACKEND);
+        EXPECT(status, tnr_machine_engine(machine, node, &engine));
+        assert_ptr_equal(engine, untouched());
+    }
+    OK(tnr_machine_destroy(&machine));
+}
+
+/* ---- Ending ---------------------------------------------------------------------------------------------------------------------- */
+
+static void tensors_outlive_their_machine(void **state)
+{
+    (void)state;
+    tnr_machine *machine = make_machine();
+    tnr_engine *engine = engine_of(machine, TNR_NONE);
+    tnr_domain *domain = domain_of(machine, tnr_machine_node_at(machine, 0));
+    tnr_tensor *ones = make_ones(domain, 50);
+    tnr_tensor *sum = NULL;
+    const tnr_view view = view_of(ones);
+    OK(tnr_add(engine, &view, &view, &sum));
+    tnr_tensor_info info;
+    OK(tnr_tensor_describe(sum, &info));
+    const tnr_placement expected = tnr_domain_placement(domain);
+    assert_memory_equal(&info.placement, &expected, sizeof expected);
+    OK(tnr_machine_destroy(&machine));
+    assert_true(all_are(sum, 50, 2.0));
+    assert_true(all_are(ones, 50, 1.0));
+    OK(tnr_tensor_describe(sum, &info));
+    assert_memory_equal(&info.placement, &expected, sizeof expected);
+    release(&sum);
+    release(&ones);
+}
+
+/* Refused, and everything as it was. */
+static void still_there(tnr_machine **machine, tnr_engine *engine, const char *text)
+{
+    tnr_machine *same = *machine;
+    tnr_tensor *ones = make_ones(heap, 20);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(ones);
+    const int threads = count_threads();
+    const tnr_domain_statistics before = statistics_of(heap);
+    EXPECT(TNR_ERR_BUSY, tnr_machine_destroy(machine));
+    TEXT_HAS(text);
+    assert_ptr_equal(*machine, same);
+    SAME_STATISTICS(heap, &before);
+    assert_int_equal(count_threads(), threads);
+    if (engine != NULL) {
+        OK(tnr_add(engine, &view, &view, &made));
+        assert_true(all_are(made, 20, 2.0));
+        release(&made);
+    }
+    release(&ones);
+}
+
+static void what_is_in_use_is_not_ended(void **state)
+{
+    (void)state;
+    tnr_machine *machine = make_machine();
+    const int node = tnr_machine_node_at(machine, 0);
+    tnr_domain *domain = domain_of(machine, node); /* before there is an engine */
+    tnr_block block;
+    OK(tnr_domain_allocate(domain, 100, 0, &block));
+    still_there(&machine, NULL, "raw blocks");
+    OK(tnr_domain_release(domain, &block));
+    tnr_engine *engine = engine_of(machine, node);
+
+    OK(tnr_domain_allocate(domain, 100, 0, &block));
+    still_there(&machine, engine, "1 raw blocks");
+    OK(tnr_domain_release(domain, &block));
+
+    OK(tnr_domain_allocate(tnr_engine_pool(engine), 100, 0, &block));
+    still_there(&machine, engine, "1 raw blocks of a pool");
+    OK(tnr_domain_release(tnr_engine_pool(engine), &block));
+
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(domain, NULL, &pool));
+    still_there(&machine, engine, "1 domains over it live");
+    close_domain(&pool);
+    OK(tnr_pool_create(tnr_engine_pool(engine), NULL, &pool));
+    still_there(&machine, engine, "1 domains over it live");
+    close_domain(&pool);
+
+    OK(tnri_engine_enter("test", engine, true));
+    still_there(&machine, NULL, "inside");
+    (void)tnri_engine_leave(engine, TNR_OK);
+    OK(tnr_machine_destroy(&machine));
+}
+
+/* A pool that the program has closed is not in the way, though its tensors live; nor is the engine's own that it closed. */
+static void closed_pools_are_not_in_the_way(void **state)
+{
+    (void)state;
+    tnr_machine *machine = make_machine();
+    const int node = tnr_machine_node_at(machine, 0);
+    tnr_engine *engine = engine_of(machine, node);
+    tnr_domain *pool = NULL;
+    OK(tnr_pool_create(domain_of(machine, node), NULL, &pool));
+    tnr_tensor *ones = make_ones(pool, 30);
+    close_domain(&pool);
+    tnr_domain *not_ours = tnr_engine_pool(engine);
+    OK(tnr_domain_close(&not_ours));
+    OK(tnr_machine_destroy(&machine));
+    assert_true(all_are(ones, 30, 1.0));
+    release(&ones);
+}
+
+/* ---- Routing --------------------------------------------------------------------------------------------------------------------- */
+
+/* A domain of memory that says it is on a node. */
+static tnr_domain *claiming(test_memory *memory, int node)
+{
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_DIRECT);
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    tnr_domain *domain = NULL;
+    config.ops = &ops;
+    config.config = &memory;
+    config.placement.cpu_affinity = node;
+    OK(tnr_domain_create(heap, &config, &domain));
+    return domain;
+}
+
+static void routes_to_the_engine_of_the_inputs(void **state)
+{
+    (void)state;
+    test_memory memory[2] = {{0}, {0}};
+    tnr_machine *machine = make_machine();
+    const int node = tnr_machine_node_at(machine, 0);
+    tnr_domain *near = claiming(&memory[0], node);
+    tnr_domain *far = claiming(&memory[1], TNR_MAX_NODES - 1); /* no engine is there */
+    tnr_tensor *plain = make_ones(heap, 10);
+    tnr_tensor *close = make_ones(near, 5);
+    tnr_tensor *away = make_ones(far, 20);
+    const tnr_view views[3] = {view_of(plain), view_of(close), view_of(away)};
+    const tnr_view *inputs[3] = {&views[0], &views[1], &views[2]};
+    tnr_engine *engine = NULL;
+    tnr_route_reason reason;
+
+    OK(tnr_machine_route(machine, TNR_ROUTE_DOMINANT, inputs, 3, TNR_NONE, &engine, &reason));
+    assert_ptr_equal(engine, engine_of(machine, node));
+    assert_int_equal(reason, TNR_ROUTED_DOMINANT);
+    OK(tnr_machine_route(machine, TNR_ROUTE_REQUIRE_ONE, inputs, 3, TNR_NONE, &engine, &reason));
+    assert_int_equal(reason, TNR_ROUTED_SINGLE);
+    inputs[1] = inputs[0];
+    OK(tnr_machine_route(machine, TNR_ROUTE_DOMINANT, inputs, 3, TNR_NONE, &engine, &reason));
+    assert_ptr_equal(engine, engine_of(machine, node));
+    assert_int_equal(reason, TNR_ROUTED_DEFAULT);
+    OK(tnr_machine_route(machine, TNR_ROUTE_DOMINANT, NULL, 0, TNR_NONE, &engine, NULL));
+    assert_ptr_equal(engine, engine_of(machine, node));
+    OK(tnr_machine_route(machine, TNR_ROUTE_DOMINANT, NULL, 3, node, &engine, &reason)); /* a name: nobody looks */
+    assert_int_equal(reason, TNR_ROUTED_EXPLICIT);
+
+    engine = untouched();
+    reason = (tnr_route_reason)99;
+    EXPECT(TNR_ERR_BOUNDS,
+           tnr_machine_route(machine, TNR_ROUTE_DOMINANT, inputs, 3, TNR_MAX_NODES - 1, &engine, &reason));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_route(machine, TNR_ROUTE_DOMINANT, NULL, 1, TNR_NONE, &engine, &reason));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_route(NULL, TNR_ROUTE_DOMINANT, NULL, 0, TNR_NONE, &engine, &reason));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_route(machine, TNR_ROUTE_DOMINANT, NULL, 0, TNR_NONE, NULL, &reason));
+    release(&away);
+    EXPECT(TNR_ERR_STALE, tnr_machine_route(machine, TNR_ROUTE_DOMINANT, inputs, 3, TNR_NONE, &engine, &reason));
+    assert_ptr_equal(engine, untouched());
+    assert_int_equal(reason, 99);
+    release(&plain);
+    release(&close);
+    close_domain(&near);
+    close_domain(&far);
+    OK(tnr_machine_destroy(&machine));
+}
+
+int main(void)
+{
+    if (getenv("MACHINE_TEST_BOUND") != NULL) {
+        return bound_process();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_the_nodes_with_cpus),
+        cmocka_unit_test(each_engine_is_made_once_and_late),
+        cmocka_unit_test(many_ask_and_one_makes),
+        cmocka_unit_test(what_is_not_there_is_refused),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(a_described_machine_cannot_compute),
+        cmocka_unit_test(uses_no_cpu_outside_its_set),
+        cmocka_unit_test(bugs_pt_03_a_bound_process_has_one_engine_of_one_worker),
+        cmocka_unit_test(the_topology_must_outlive_the_machine),
+        cmocka_unit_test(strict_means_bound_or_not_at_all),
+        cmocka_unit_test(tensors_outlive_their_machine),
+        cmocka_unit_test(what_is_in_use_is_not_ended),
+        cmocka_unit_test(closed_pools_are_not_in_the_way),
+        cmocka_unit_test(routes_to_the_engine_of_the_inputs),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
