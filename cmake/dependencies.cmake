@@ -71,6 +71,8 @@ if(TENURE_HAS_CUDA)
     set(TENURE_WORD_CUDA "${CUDAToolkit_VERSION}")
 endif()
 
+include(vector_math)
+
 # exp, sqrt and friends.
 find_library(TENURE_MATH_LIBRARY m)
 mark_as_advanced(TENURE_MATH_LIBRARY)
@@ -90,4 +92,7 @@ if(TENURE_HAS_HWLOC)
 endif()
 if(TENURE_HAS_BLIS)
     string(APPEND TENURE_STATIC_PACKAGES " BLIS")
+endif()
+if(TENURE_HAS_SLEEF)
+    string(APPEND TENURE_STATIC_PACKAGES " SLEEF")
 endif()

@@ -37,6 +37,7 @@ set(TENURE_SUMMARY "tenure ${PROJECT_VERSION}
   debug     ${debug}
   hwloc     ${TENURE_WORD_HWLOC}
   blis      ${TENURE_WORD_BLIS}
+  math      ${TENURE_WORD_VECTOR_MATH}
   mpi       ${TENURE_WORD_MPI}
   cuda      ${TENURE_WORD_CUDA}
   sanitize  ${TENURE_WORD_SANITIZE}")

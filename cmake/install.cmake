@@ -15,7 +15,7 @@ configure_package_config_file(cmake/tenureConfig.cmake.in "${TENURE_GENERATED}/t
     INSTALL_DESTINATION "${TENURE_CMAKE_DIR}")
 write_basic_package_version_file("${TENURE_GENERATED}/tenureConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${TENURE_GENERATED}/tenureConfig.cmake" "${TENURE_GENERATED}/tenureConfigVersion.cmake"
-              cmake/FindHwloc.cmake cmake/FindBLIS.cmake DESTINATION "${TENURE_CMAKE_DIR}")
+              cmake/FindHwloc.cmake cmake/FindBLIS.cmake cmake/FindSLEEF.cmake DESTINATION "${TENURE_CMAKE_DIR}")
 
 # From <libdir>/pkgconfig up to the prefix.
 file(RELATIVE_PATH TENURE_PC_UP "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")

@@ -20,7 +20,10 @@ function(tenure_kernels)
         set(library tenure-kernels-${isa})
         add_library(${library} OBJECT ${ARGN})
         target_link_libraries(${library} PRIVATE tenure-inside)
-        target_compile_definitions(${library} PRIVATE TNRI_ISA=${isa})
+        target_compile_definitions(${library} PRIVATE TNRI_ISA=${isa} TNRI_VECTOR_MATH=\"${TENURE_VECTOR_MATH_FILE}\")
+        if(TENURE_HAS_SLEEF)
+            target_include_directories(${library} SYSTEM PRIVATE ${SLEEF_INCLUDE_DIR})
+        endif()
         # No values change by these: nothing reads errno or the exception flags, and with both in mind compilers make no
         # vector code of choices and square roots.
         target_compile_options(${library} PRIVATE -O3 -fno-math-errno -fno-trapping-math)

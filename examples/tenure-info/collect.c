@@ -145,12 +145,14 @@ void info_free(info *all)
     all->nodes = NULL;
 }
 
-info_kernels info_kernels_of(const info_node *node, tnr_dtype dtype)
+info_kernels info_kernels_of(const info *all, const info_node *node, tnr_dtype dtype)
 {
-    const bool is_float = dtype == TNR_F32 || dtype == TNR_F64 || dtype == TNR_C32 || dtype == TNR_C64;
+    const bool is_real = dtype == TNR_F32 || dtype == TNR_F64;
+    const bool is_float = is_real || dtype == TNR_C32 || dtype == TNR_C64;
     info_kernels kernels = {node->engine.isa, NULL, NULL};
     if (is_float) {
-        kernels.math = node->engine.isa;
+        const bool vector = is_real && strcmp(all->features.vector_math, "off") != 0;
+        kernels.math = vector ? all->features.vector_math : "C library";
         kernels.product = node->engine.blas;
     }
     return kernels;

@@ -49,11 +49,11 @@ bool info_print_json(const info *all, FILE *file);
 /* Why the engines' kernels and products are what they are for one dtype. */
 typedef struct info_kernels {
     const char *elementwise; /* instruction set of everything but matrix products */
-    const char *math;        /* exp, sin and so on; NULL: not for this dtype */
+    const char *math;        /* where exp, sin and so on come from; NULL: not for this dtype */
     const char *product;     /* matrix products; NULL: not for this dtype */
 } info_kernels;
 
-info_kernels info_kernels_of(const info_node *node, tnr_dtype dtype);
+info_kernels info_kernels_of(const info *all, const info_node *node, tnr_dtype dtype);
 
 /* A list as taskset writes it; "none" for the empty set. */
 const char *info_list(const tnr_cpu_set *set, char *text, size_t room);

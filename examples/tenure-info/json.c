@@ -131,6 +131,7 @@ static void add_features(writer *w, const tnr_feature_set *features)
     add_bool(w, "debug", features->debug);
     add_text(w, "hwloc", features->hwloc);
     add_text(w, "blis", features->blis);
+    add_text(w, "vector_math", features->vector_math);
     add_text(w, "mpi", features->mpi);
     add_text(w, "cuda", features->cuda);
     add_text(w, "sanitize", features->sanitize);
@@ -212,11 +213,11 @@ static void add_cpus(writer *w, const info *all)
     end(w, ']');
 }
 
-static void add_kernels(writer *w, const info_node *node)
+static void add_kernels(writer *w, const info *all, const info_node *node)
 {
     add_object(w, "kernels");
     for (int dtype = TNR_DTYPE_NONE + 1; dtype < TNR_DTYPE_END; dtype++) {
-        const info_kernels kernels = info_kernels_of(node, (tnr_dtype)dtype);
+        const info_kernels kernels = info_kernels_of(all, node, (tnr_dtype)dtype);
         add_object(w, tnr_dtype_name((tnr_dtype)dtype));
         add_text(w, "elements", kernels.elementwise);
         add_text(w, "math", kernels.math);
@@ -245,7 +246,7 @@ static void add_engines(writer *w, const info *all)
         add_number(w, "l2_bytes", node->engine.l2_bytes);
         add_number(w, "l3_bytes", node->engine.l3_bytes);
         add_number(w, "pool_max_bytes", node->pool.max_bytes);
-        add_kernels(w, node);
+        add_kernels(w, all, node);
         end(w, '}');
     }
     end(w, ']');

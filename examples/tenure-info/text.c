@@ -159,11 +159,11 @@ static void print_engine(const info_node *node, FILE *file)
 }
 
 /* Engines of one process have the same kernels: they differ by processor, not by node. */
-static void print_kernels(const info_node *node, FILE *file)
+static void print_kernels(const info *all, const info_node *node, FILE *file)
 {
     (void)fprintf(file, "\n%-6s %-22s %-16s %s\n", "dtype", "elements, reductions", "exp, sin, ...", "matrix products");
     for (int dtype = TNR_DTYPE_NONE + 1; dtype < TNR_DTYPE_END; dtype++) {
-        const info_kernels kernels = info_kernels_of(node, (tnr_dtype)dtype);
+        const info_kernels kernels = info_kernels_of(all, node, (tnr_dtype)dtype);
         (void)fprintf(file, "%-6s %-22s %-16s %s\n", tnr_dtype_name((tnr_dtype)dtype), kernels.elementwise,
                       kernels.math != NULL ? kernels.math : "-", kernels.product != NULL ? kernels.product : "-");
     }
@@ -172,8 +172,8 @@ static void print_kernels(const info_node *node, FILE *file)
 static void print_features(const info *all, FILE *file)
 {
     const tnr_feature_set *f = &all->features;
-    (void)fprintf(file, "\nbuilt with hwloc %s, blis %s, mpi %s, cuda %s, threads %s, rank limit %d", f->hwloc, f->blis,
-                  f->mpi, f->cuda, f->threads ? "on" : "off", f->max_rank);
+    (void)fprintf(file, "\nbuilt with hwloc %s, blis %s, vector math %s, mpi %s, cuda %s, threads %s, rank limit %d",
+                  f->hwloc, f->blis, f->vector_math, f->mpi, f->cuda, f->threads ? "on" : "off", f->max_rank);
     if (f->debug) {
         (void)fprintf(file, ", debug");
     }
@@ -196,7 +196,7 @@ bool info_print_text(const info *all, FILE *file)
         }
     }
     if (with_engine != NULL) {
-        print_kernels(with_engine, file);
+        print_kernels(all, with_engine, file);
     }
     print_features(all, file);
     return fflush(file) == 0 && ferror(file) == 0;

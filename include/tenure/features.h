@@ -24,7 +24,8 @@ typedef struct tnr_feature_set {
     const char *mpi;         /**< MPI standard found when configured, or "off" */
     const char *cuda;        /**< CUDA toolkit found when configured, or "off" */
     const char *sanitize;    /**< sanitizers compiled in, or "off" */
-    const char *reserved[8]; /**< NULL */
+    const char *vector_math; /**< where vector exp, sin, ... come from: "libmvec", "SLEEF" and its version, or "off" */
+    const char *reserved[7]; /**< NULL */
 } tnr_feature_set;
 
 /** Fill *features. Never fails. Thread-safe. */

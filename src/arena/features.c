@@ -28,6 +28,7 @@ void tnr_features(tnr_feature_set *features)
         .mpi = TNRI_CONFIG_MPI,
         .cuda = TNRI_CONFIG_CUDA,
         .sanitize = TNRI_CONFIG_SANITIZE,
+        .vector_math = TNRI_CONFIG_VECTOR_MATH,
     };
 }
 

@@ -16,7 +16,7 @@ typedef struct registers {
 static registers leaf(unsigned function, unsigned index)
 {
     registers r = {0, 0, 0, 0};
-    if (function <= __get_cpuid_max(function & 0x80000000U, NULL)) {
+    if (function <= (unsigned)__get_cpuid_max(function & 0x80000000U, NULL)) {
         __cpuid_count(function, index, r.a, r.b, r.c, r.d);
     }
     return r;

@@ -8,7 +8,7 @@ static const tnri_operation op_exp = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1000,
+    .picoseconds = 1200,
 };
 static const tnri_operation op_log = {
     .name = "log",
@@ -16,7 +16,7 @@ static const tnri_operation op_log = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1200,
+    .picoseconds = 1600,
 };
 static const tnri_operation op_sin = {
     .name = "sin",
@@ -24,7 +24,7 @@ static const tnri_operation op_sin = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1000,
+    .picoseconds = 1100,
 };
 static const tnri_operation op_cos = {
     .name = "cos",
@@ -32,7 +32,7 @@ static const tnri_operation op_cos = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1000,
+    .picoseconds = 1200,
 };
 static const tnri_operation op_tanh = {
     .name = "tanh",
@@ -40,7 +40,7 @@ static const tnri_operation op_tanh = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1600,
+    .picoseconds = 3300,
 };
 static const tnri_operation op_sqrt = {
     .name = "sqrt",
@@ -64,7 +64,7 @@ static const tnri_operation op_expm1 = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1200,
+    .picoseconds = 1400,
 };
 static const tnri_operation op_log1p = {
     .name = "log1p",
@@ -72,14 +72,15 @@ static const tnri_operation op_log1p = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
-    .picoseconds = 1500,
+    .picoseconds = 1900,
 };
 static const tnri_operation op_pow_float = {
     .name = "pow",
     .rows = TNRI_ROWS(tnri_math_kernels, pow),
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a", "b"},
-    .picoseconds = 8000,
+    .takes_stream = true,
+    .picoseconds = 6200,
 };
 static const tnri_operation op_pow_integer = {
     .name = "pow",

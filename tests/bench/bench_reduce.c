@@ -176,8 +176,10 @@ int bench_reduce(void)
     if (set_up()) {
         const bool numpy = bench_numpy_open("reduce");
         s.engine = s.engines[0];
+        bench_pin_first(true);
         vectors(1);
         matrices(1);
+        bench_pin_first(false);
         if (s.engines[1] != NULL && bench_pair_open()) {
             s.engine = s.engines[1];
             vectors(2);

@@ -126,6 +126,20 @@ static void pin(int cpu)
     (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
+void bench_pin_first(bool on)
+{
+    static cpu_set_t before;
+    if (!on) {
+        (void)sched_setaffinity(0, sizeof before, &before);
+    } else if (sched_getaffinity(0, sizeof before, &before) == 0) {
+        int cpu = 0;
+        while (!CPU_ISSET((size_t)cpu, &before)) {
+            ++cpu;
+        }
+        pin(cpu);
+    }
+}
+
 static void *second(void *unused)
 {
     (void)unused;
@@ -269,6 +283,8 @@ static const char script[] =
 
 bool bench_numpy_open(const char *suite)
 {
+    const char *python = getenv("TENURE_BENCH_PYTHON"); /* one that has NumPy, where the first of PATH has not */
+    python = python != NULL ? python : "/usr/bin/python3";
     int down[2];
     int up[2];
     if (pipe(down) != 0 || pipe(up) != 0) {
@@ -281,7 +297,7 @@ bool bench_numpy_open(const char *suite)
         close(down[1]);
         close(up[0]);
         (void)freopen("/dev/null", "w", stderr);
-        execlp("python3", "python3", "-c", script, (char *)NULL);
+        execlp(python, python, "-c", script, (char *)NULL);
         _exit(127);
     }
     close(down[0]);

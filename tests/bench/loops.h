@@ -21,6 +21,9 @@ typedef struct bench_loops {
 /* The best that this machine runs. */
 const bench_loops *bench_loops_best(void);
 
+/* Bind this thread to the first CPU that it may use, or undo that. */
+void bench_pin_first(bool on);
+
 /* ---- Two threads: the halves of a loop, the second on a thread that spins between calls ------------------------------ */
 
 /* False when the process may use only one CPU. */

@@ -34,7 +34,7 @@ endforeach()
 list(REMOVE_DUPLICATES outside)
 set(refused "")
 set(allowed memcpy memmove memset memcmp strlen memchr strcmp strncmp
-    exp expf sin sinf cos cosf sincos sincosf sqrt sqrtf fma fmaf fabs fabsf hypot hypotf copysign copysignf ldexp ldexpf
+    exp expf sin sinf cos cosf sincos sincosf sqrt sqrtf fabs fabsf hypot hypotf copysign copysignf ldexp ldexpf
     fmod fmodf ilogb ilogbf log logf tanh tanhf expm1 expm1f log1p log1pf pow powf atan2 cexp clog csin ccos ctanh csqrt
     _GLOBAL_OFFSET_TABLE_ __stack_chk_fail)
 foreach(name IN LISTS outside)

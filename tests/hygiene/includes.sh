@@ -9,7 +9,7 @@
 #   engine/engine.h, each only by its own and upper rooms), and public headers of its own and lower rooms;
 # - *_internal.h, *.inl.h and *.tmpl.h are private to their folder, and .c files are nobody's to include;
 # - a library's header is included where its wrapper lives: blis.h in engine/gemm_blis.c (or engine/kernels/gemm_micro_blis.c),
-#   hwloc.h in arena/{features_hwloc,topology_hwloc}.c, mpi.h in src/mpi, cuda headers in src/cuda;
+#   sleef.h in engine/kernels/vector_math_sleef.inl.h, hwloc.h in arena/{features_hwloc,topology_hwloc}.c, mpi.h in src/mpi, cuda headers in src/cuda;
 # - public headers include public headers of their own and lower rooms, and <stdbool.h>, <stddef.h>, <stdint.h>.
 #
 # Prints one line per offence; exit status 1 when there is any, 2 when ROOT has nothing to check.
@@ -92,6 +92,10 @@ FNR == 1 {
     }
     if (included ~ /^hwloc(\/|\.h$)/) {
         if (FILENAME !~ /^src\/arena\/(features_hwloc|topology_hwloc)\.c$/) offence("hwloc is reached through arena alone")
+        next
+    }
+    if (included == "sleef.h") {
+        if (FILENAME != "src/engine/kernels/vector_math_sleef.inl.h") offence("SLEEF is reached through one header alone")
         next
     }
     if (included == "mpi.h") { if (room != "mpi") offence("only src/mpi sees MPI"); next }

@@ -17,6 +17,7 @@ int main(void)
     printf("  debug     %s\n", word(features.debug));
     printf("  hwloc     %s\n", features.hwloc);
     printf("  blis      %s\n", features.blis);
+    printf("  math      %s\n", features.vector_math);
     printf("  mpi       %s\n", features.mpi);
     printf("  cuda      %s\n", features.cuda);
     printf("  sanitize  %s\n", features.sanitize);

@@ -31,7 +31,7 @@ has "^usable +$(query "$work/json" machine.usable_cpus) of $(query "$work/json" 
 has "^affinity +$(query "$work/json" machine.affinity)\$"
 has "^  kernels +$(query "$work/json" engines.0.isa), "
 has "^f64 +$(query "$work/json" engines.0.kernels.f64.elements) +$(query "$work/json" engines.0.kernels.f64.math) +$(query "$work/json" engines.0.kernels.f64.product)\$"
-has "^built with hwloc $(query "$work/json" features.hwloc), blis $(query "$work/json" features.blis), "
+has "^built with hwloc $(query "$work/json" features.hwloc), blis $(query "$work/json" features.blis), vector math $(query "$work/json" features.vector_math), "
 same "products of integers" null "$(query "$work/json" engines.0.kernels.i64.product)"
 
 # A rank is shown when a launcher gives one; a word that is no number is not.

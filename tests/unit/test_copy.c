@@ -107,7 +107,7 @@ static void copy_plainly(size_t width, int rank, const int64_t *shape, unsigned 
             t += index[i] == 0 ? 0 : index[i] * to->strides[i];
             s += index[i] == 0 ? 0 : index[i] * from->strides[i];
         }
-        memcpy(target + (size_t)t * width, source + (size_t)s * width, width);
+        memcpy(target + t * (int64_t)width, source + s * (int64_t)width, width);
         more = false;
         for (int i = 0; i < rank; ++i) {
             if (++index[i] < shape[i]) {

@@ -20,7 +20,8 @@ static void features_are_filled(void **state)
     assert_string_equal(features.version, TNR_VERSION_STRING);
     assert_int_equal(features.max_rank, TNR_MAX_RANK);
     assert_int_not_equal((int)features.bounded, (int)features.threads);
-    const char *const words[] = {features.hwloc, features.blis, features.mpi, features.cuda, features.sanitize};
+    const char *const words[] = {features.hwloc, features.blis,     features.mpi,
+                                 features.cuda,  features.sanitize, features.vector_math};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         assert_non_null(words[i]);
         assert_true(words[i][0] != '\0');

@@ -3,7 +3,7 @@
 
 static inline T NAME(narrow)(tnr_c64 z) { return (T){(REAL)z.re, (REAL)z.im}; }
 
-LANES_INLINE void NAME(map_complex)(const tnri_plane *p, tnr_c64 (*function)(tnr_c64))
+static inline void NAME(map_complex)(const tnri_plane *p, tnr_c64 (*function)(tnr_c64))
 {
     for (int64_t j = 0; j < p->lines; ++j) {
         char *out = p->data[0] + j * p->jump[0];

@@ -2,9 +2,13 @@
 /*
  * exp, log, sin, cos, tanh, sqrt, rsqrt, expm1, log1p and pow of floats, for one instruction set.
  *
- * Reals: vector functions of our own (math_lanes.tmpl.h). Measured on x86-64-v3, glibc's vector library was 1.2 to 2.2 times
- * slower and up to 3.5 ulp off, and SLEEF slower still; ours exist on every machine, a board included, and need no library
- * beyond C's, which computes what is rare: results that are not normal numbers, angles beyond 2^24, powers.
+ * Reals: roots are the hardware's; all else comes from a vector math library, the provider, which CMake chooses by naming one
+ * of the files vector_math_*.inl.h in TNRI_VECTOR_MATH. With S for f32 or f64 it gives
+ *
+ *   lanes_S             a vector of numbers, as many as the library takes at a time
+ *   exp_lanes_S(x)      the function on each of them; also log, sin, cos, tanh, expm1, log1p, and pow_lanes_S(x, y)
+ *
+ * with C's special values, and so that a lane's result depends on that lane alone.
  * Complex numbers: one at a time, from the C library's functions (math_complex.tmpl.h).
  *
  * Bounds of every function: docs/elementwise.md; tests/unit/test_math_accuracy.c measures them.
@@ -16,9 +20,12 @@
 #include <string.h>
 
 #include "elementwise_kernels.h"
-#include "lanes.inl.h"
-#include "math_coefficients.inl.h"
 #include "stream.inl.h"
+#include TNRI_VECTOR_MATH
+
+#if defined(__clang__) /* "independent" permits vector code; where the compiler sees no gain in it, that is no defect */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
 
 /* An element of an operand of a plane, line by line. */
 typedef struct place {
@@ -34,10 +41,6 @@ static inline char *next_place(const tnri_plane *p, int operand, place *at)
     }
     return here;
 }
-
-#define TEMPLATE "math_lanes.tmpl.h"
-#define DTYPES DTYPES_REAL
-#include "each_dtype.inl.h"
 
 #define FUNCTION_NAME(function, part) FUNCTION_NAME_(function, part)
 #define FUNCTION_NAME_(function, part) function##_##part
