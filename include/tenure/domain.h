@@ -328,7 +328,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_check(tnr_domain *arena);
 /** Take the cap from the environment (TENURE_POOL_MAX_BYTES) or the default. */
 #define TNR_POOL_MAX_BYTES_AUTO UINT64_MAX
 
-/** Settings of a pool. Start from TNR_POOL_OPTIONS. */
+/** Settings of a pool. Start from TNR_POOL_OPTIONS: a max_bytes of 0 retains nothing. */
 typedef struct tnr_pool_options {
     size_t size;        /**< sizeof(tnr_pool_options) */
     uint64_t max_bytes; /**< cap on retained bytes; 0 retains nothing; TNR_POOL_MAX_BYTES_AUTO */

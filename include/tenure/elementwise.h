@@ -7,7 +7,8 @@
  * Operands have one shape, or rank 0: then that one element meets all others. For add, sub, mul and div a rank-0 real may
  * meet a complex operand of the same precision (f32 with c32, f64 with c64): it counts as complex with imaginary part 0.
  * Every operation works in place. The result of an element depends on that element alone, not on its position, the layout,
- * or the number of workers; on different instruction sets the functions marked [bound] may differ within their bounds.
+ * or the number of workers (which NaN a result is, where it is one, is not promised); on different instruction sets the
+ * functions marked [bound] may differ within their bounds.
  *
  * Cost: one pass over the operands, and one over integer divisors and exponents before; when all that is touched is more
  * than the caches hold, compact outputs are written with streaming stores, unless in place.

@@ -5,8 +5,8 @@
  * operation. The operations: elementwise.h, reduction.h, structure.h, product.h.
  *
  * Every operation has two forms. The allocating one makes a new tensor in the engine's output domain and writes it
- * through its last parameter. The `_into` form writes a view of the caller's and allocates nothing (but see
- * tnr_matmul_into for its scratch). Inputs are views of any layout in any memory that the host can map; other memory is
+ * through its last parameter. The `_into` form writes a view of the caller's and allocates nothing (but see the scratch of
+ * tnr_matmul_into and tnr_concatenate_into). Inputs are views of any layout in any memory that the host can map; other memory is
  * TNR_ERR_RESIDENCY, whose text names the call to make. Nothing is moved unasked.
  *
  * Rules for every operation:
@@ -21,7 +21,9 @@
  * - Elementwise: an output may be an input's very elements, index for index (in place). Any other overlap that is not
  *   disproved is TNR_ERR_OVERLAP. The outputs of all other operations must lie apart from their inputs.
  * - Zero counts are fine everywhere and move nothing.
- * - A result does not depend on the number of workers, bit for bit.
+ * - A result does not depend on the number of workers, bit for bit. Workers compute in the floating-point environment (rounding,
+ *   flushing of denormals) that was set when the engine was made; exception flags stay theirs.
+ * - The calling thread needs 256 KiB of stack.
  *
  * Placement: a new tensor has the placement of the domain that it is made in. The engine's own pool stands over the
  * engine's domain: over a numa domain (topology.h), outputs carry that node.
@@ -41,7 +43,10 @@ extern "C" {
 
 typedef struct tnr_engine tnr_engine;
 
-/** Settings of an engine. Start from TNR_ENGINE_OPTIONS. */
+/**
+ * Settings of an engine. Start from TNR_ENGINE_OPTIONS: zero is not the default of all members (a pool_max_bytes of 0 retains
+ * nothing, a node of 0 is node 0).
+ */
 typedef struct tnr_engine_options {
     size_t size;             /**< sizeof(tnr_engine_options) */
     tnr_domain *output;      /**< where outputs are made; NULL: the engine's own pool over its domain */
@@ -70,6 +75,8 @@ typedef struct tnr_engine_options {
  *
  * @param domain host-direct; holds the engine, its pool, its scratch and its team's state, and must outlive it. Stacks of
  *               worker threads come from the system.
+ * With BLIS built in, making an engine tries it on a small product, for which BLIS takes memory from the C library.
+ *
  * @param options NULL for defaults; the topology must outlive the engine. TNR_ERR_RESIDENCY when options->output cannot be
  * mapped by the host; TNR_ERR_BOUNDS for a node, a CPU or more workers than the topology or the set has; TNR_ERR_ARGUMENT for
  * an empty set, for cpus, node or workers without a topology, and when the environment's TENURE_ISA is no known word;

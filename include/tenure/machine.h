@@ -62,7 +62,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_route_input_of(const tnr_view *view, tnr_r
 
 typedef struct tnr_machine tnr_machine;
 
-/** Settings of a machine. Start from TNR_MACHINE_OPTIONS. */
+/** Settings of a machine. Start from TNR_MACHINE_OPTIONS: a pool_max_bytes of 0 retains nothing. */
 typedef struct tnr_machine_options {
     size_t size;             /**< sizeof(tnr_machine_options) */
     uint64_t pool_max_bytes; /**< cap of each engine's pool; TNR_POOL_MAX_BYTES_AUTO */

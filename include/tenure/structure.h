@@ -182,7 +182,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_gather_into(tnr_engine *engine, const tnr_
  * A copy of a with windows of `updates` (shaped as tnr_gather's result would be: TNR_ERR_SHAPE; a's dtype) *added* at
  * the places that `indices` tells, in the column-major order of the index vectors: so places that occur several times
  * add up, always in the same order, on any number of workers. All dtypes but bool (TNR_ERR_UNSUPPORTED); integers wrap.
- * In tnr_scatter_into, out may be a's very elements, index for index, which then are not copied; it lies apart from the
+ * In tnr_scatter_into, out may be a's very elements, index for index, which then are not copied and not entered in the ledger; it lies apart from the
  * others.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_scatter(tnr_engine *engine, const tnr_view *a, const tnr_view *indices,

@@ -74,6 +74,9 @@ static TNRI_NOINLINE tnr_status fail_forbidden(const tnri_operation *op, const t
     while (more && scan(data, width, 1) < 0) {
         more = false;
         for (int i = 0; i < view->rank && !more; ++i) {
+            if (view->shape[i] == 1) { /* its stride means nothing and may be huge */
+                continue;
+            }
             data += view->strides[i] * width;
             more = ++index[i] < view->shape[i];
             if (!more) {

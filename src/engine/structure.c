@@ -18,10 +18,7 @@ static const tnri_rearrangement op_slice = {"slice", TNR_COPY_SLICE};
 static const tnri_rearrangement op_reverse = {"reverse", TNR_COPY_REVERSE};
 static const tnri_rearrangement op_diagonal = {"diagonal", TNR_COPY_DIAGONAL};
 
-/*
- * ---- Frame of a call
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Frame of a call ------------------------------------------------------------------------------------------------- */
 
 uint64_t tnri_shape_extent_bytes(tnr_dtype dtype, int rank, const int64_t *shape)
 {
@@ -44,7 +41,10 @@ tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, 
 {
     const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);
     if (target.into != NULL) { /* before the lease goes: after it nothing keeps the owner's domain */
-        tnri_ledger_copy(target.into->view.root->domain, op->reason, bytes);
+        const bool in_place = call->aliasing == TNRI_FIRST_IN_PLACE && call->operands[0].data == call->operands[1].data;
+        if (!in_place || bytes == 0) { /* in place nothing is copied */
+            tnri_ledger_copy(target.into->view.root->domain, op->reason, bytes);
+        }
         return tnri_call_end(call, target, TNR_OK);
     }
     TNR_TRY(tnri_call_end(call, target, TNR_OK));

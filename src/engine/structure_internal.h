@@ -24,7 +24,10 @@ typedef struct tnri_rearrangement {
  */
 tnr_status tnri_rearrange_begin(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target);
 
-/* Give everything back and enter the copy. The entry of a caller's output comes first: it says what was written. */
+/*
+ * Give everything back and enter the copy, unless the output is the first input itself. The entry of a caller's output comes
+ * first: it says what was written.
+ */
 tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target);
 
 /* Bytes of so many elements as the shape has, which access has seen to fit. */

@@ -416,6 +416,12 @@ bool tnri_team_threads(const tnri_team *team) { return team->threads != 0; }
 
 const tnr_cpu_set *tnri_team_cpus(const tnri_team *team) { return &team->cpus; }
 
+/*
+ * Of a worker, whatever the system's default is: reductions have up to 112 KiB of partial results on it, sanitizers several
+ * times that. Address space only, but where the program locks its memory.
+ */
+#define STACK_BYTES ((size_t)1 << 20)
+
 /* A thread that is where it should be from its first instruction on. Answers as pthread_create does. */
 static int start_pinned(tnri_lane *lane, const tnr_cpu_set *only)
 {
@@ -425,6 +431,9 @@ static int start_pinned(tnri_lane *lane, const tnr_cpu_set *only)
         return error;
     }
     error = pthread_attr_setaffinity_np(&attributes, sizeof *only, (const cpu_set_t *)(const void *)only);
+    if (error == 0) {
+        error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    }
     if (error == 0) {
         error = pthread_create(&lane->thread, &attributes, worker, lane);
     }
@@ -456,10 +465,16 @@ static tnr_status start_worker(const char *op, tnri_team *team, tnri_lane *lane)
 
 static tnr_status start_workers(const char *op, tnri_team *team)
 {
-    sigset_t all;
+    /* Workers inherit the mask: signals are the program's. Not what a thread's own instructions raise, which blocked would
+     * end the process unheard, nor a profiler's clock. */
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF};
+    sigset_t others;
     sigset_t before;
-    (void)sigfillset(&all);
-    const int error = pthread_sigmask(SIG_SETMASK, &all, &before); /* workers inherit it: signals are the program's */
+    (void)sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; ++i) {
+        (void)sigdelset(&others, own[i]);
+    }
+    const int error = pthread_sigmask(SIG_BLOCK, &others, &before);
     TNR_REQUIRE(error == 0, TNR_ERR_BACKEND, "%s: signals cannot be blocked (error %d)", op, error);
     tnr_status status = TNR_OK;
     for (int i = 0; i < team->count && status == TNR_OK; ++i) {

@@ -293,7 +293,12 @@ static void test_scatter_adds(void **state)
     OK(tnr_scatter(engine, &a, &indices, &updates, &options, &made));
     MADE(made, 1, SHAPE(4), VALUES(10, 22, 30, 44));
     const tnr_view_mut itself = view_mut_of(in);
-    OK(tnr_scatter_into(engine, &a, &indices, &updates, &options, &itself)); /* in place */
+    tnr_ledger before;
+    tnr_ledger after;
+    OK(tnr_ledger_get(heap, &before));
+    OK(tnr_scatter_into(engine, &a, &indices, &updates, &options, &itself)); /* in place: nothing is copied */
+    OK(tnr_ledger_get(heap, &after));
+    assert_memory_equal(&before, &after, sizeof before);
     assert_memory_equal((const void *)host_of(in), VALUES(10, 22, 30, 44), 16);
     release(&more);
     release(&picks);

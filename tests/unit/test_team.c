@@ -39,7 +39,8 @@ typedef struct record {
     int cpu;
     int cpus_allowed;
     pid_t thread;
-    bool signals_blocked;
+    bool signals_blocked; /* those of the program, and none that a thread's own instructions raise */
+    size_t stack;
 } record;
 
 typedef struct work {
@@ -71,7 +72,14 @@ static void do_piece(void *context, int64_t piece)
     own->cpu = sched_getcpu();
     own->cpus_allowed = known ? tnr_cpu_set_count(&allowed) : 0;
     own->thread = thread_number();
-    own->signals_blocked = sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGUSR1) == 1;
+    own->signals_blocked = sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGUSR1) == 1 &&
+                           sigismember(&blocked, SIGSEGV) == 0 && sigismember(&blocked, SIGFPE) == 0;
+    pthread_attr_t attributes;
+    own->stack = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        (void)pthread_attr_getstacksize(&attributes, &own->stack);
+        (void)pthread_attr_destroy(&attributes);
+    }
 }
 
 static void run(tnr_engine *engine, work *all, int64_t pieces)
@@ -144,6 +152,7 @@ static void workers_are_pinned_and_take_no_signals(void **state)
         assert_int_equal(pieces[piece].cpus_allowed, 1);
         assert_int_not_equal(pieces[piece].thread, thread_number());
         assert_true(pieces[piece].signals_blocked);
+        assert_true(pieces[piece].stack >= (size_t)512 << 10);
     }
     const tnr_cpu_set now = affinity();
     assert_memory_equal(&now, &one, sizeof now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Stores past the caches, for kernel files: by the widest registers of the instruction set that the file is compiled for.
- * They are not ordered with other stores: whoever asked for them ends with tnri_stream_fence.
+ * They are not ordered with other stores: whoever asked for them ends with TNRI_STREAM_FENCE.
  */
 #ifndef TENURE_ENGINE_STREAM_H
 #define TENURE_ENGINE_STREAM_H
