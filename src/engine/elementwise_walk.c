@@ -198,6 +198,7 @@ static void walk_nest(const walk *work, tnri_nest *nest)
     }
     const bool across = p.count < SHORT_RUN && p.lines >= 2 * SHORT_RUN;
     const bool tiles = tiled != 0 && p.count > UNTILED_BYTES / width / p.lines;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the width of a dtype is not 0 */
     const bool streams = work->stream && p.step[0] == width && p.count >= STREAM_RUN / width;
     do {
         for (int k = 0; k < nest->count; ++k) {

@@ -174,6 +174,7 @@ static void cursor_at(const tnri_windows *w, const tnri_window_steps *steps, int
 /* Vectors from here to the end of axis 0, at most `most`. */
 static int64_t cursor_run(const tnri_windows *w, const cursor *at, int64_t most)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): cursor_at set every axis that there is */
     const int64_t left = w->batch_rank == 0 ? 1 : w->batch_shape[0] - at->index[0];
     return left < most ? left : most;
 }

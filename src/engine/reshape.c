@@ -70,8 +70,10 @@ static void copy_runs(const tnr_view *out, char *target, const tnr_view *a, char
     walk_begin(&to, out, target);
     walk_begin(&from, a, source);
     while (count > 0) {
+        /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): count > 1, so both have an axis */
         const int64_t to_left = to.shape[0] - to.index[0];
         const int64_t from_left = from.shape[0] - from.index[0];
+        /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
         const int64_t run = to_left < from_left ? to_left : from_left;
         const int64_t to_stride = to.strides[0] / (int64_t)width;
         const int64_t from_stride = from.strides[0] / (int64_t)width;

@@ -86,6 +86,7 @@ static void plan_lines(tnri_copy_plan *plan, int dense)
         ++cut;
     }
     const int nearest = nearest_axis(nest, 0, nest->rank);
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): shift is 0 to 4, and extents are not 0 */
     int64_t length = most(1, RUN_BYTES / inner);
     int across = nearest;
     if (nearest <= cut) { /* whole lines of the source are in the run; neighbours across it may share a page */
@@ -182,6 +183,7 @@ static void plan_streams(tnri_copy_plan *plan, int dense)
     const bool aligned = is_aligned(plan);
     if (nest->strides[1][0] == width && (aligned || nest->shape[0] * width >= LONG_RUN)) {
         plan->mode = TNRI_COPY_RUNS;
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): shift is 0 to 4 */
         plan->cut_block = least(nest->shape[0], MOST_RUN / width);
         plan->across = nearest_axis(nest, 1, nest->rank);
         plan->across_block =

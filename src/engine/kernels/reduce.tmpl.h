@@ -80,7 +80,7 @@ static inline ALWAYS_INLINE NAME(vector) NAME(larger_vector)(NAME(vector) x, NAM
 {
     const NAME(mask) wins = x > y;
     const NAME(mask) same = x == y;
-    const NAME(mask) nan = x != x;
+    const NAME(mask) nan = x != x; /* NOLINT(misc-redundant-expression) */
     const NAME(mask) larger = ((wins & (NAME(mask))x) | (~wins & (NAME(mask))y)) & (~same | (NAME(mask))x);
     return (NAME(vector))((nan & (NAME(mask))x) | (~nan & larger));
 }
@@ -89,7 +89,7 @@ static inline ALWAYS_INLINE NAME(vector) NAME(smaller_vector)(NAME(vector) x, NA
 {
     const NAME(mask) wins = x < y;
     const NAME(mask) same = x == y;
-    const NAME(mask) nan = x != x;
+    const NAME(mask) nan = x != x; /* NOLINT(misc-redundant-expression) */
     const NAME(mask) smaller = (wins & (NAME(mask))x) | (~wins & (NAME(mask))y) | (same & (NAME(mask))x);
     return (NAME(vector))((nan & (NAME(mask))x) | (~nan & smaller));
 }

@@ -84,6 +84,7 @@ static void OPNAME(tile_careful)(const tnri_reduction *r, ACC *restrict acc, con
 {
     (void)r;
     const int64_t wide = VECTOR_BYTES / (int64_t)sizeof(LANE);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression,misc-redundant-expression): 1 for reals, 2 for complex */
     const int64_t count = columns * (int64_t)(sizeof(ACC) / sizeof(LANE));
     LANE *lanes = (LANE *)acc;
     int64_t j = 0;
@@ -97,6 +98,7 @@ static void OPNAME(tile_careful)(const tnri_reduction *r, ACC *restrict acc, con
     for (; j + wide <= count; j += wide) {
         OPNAME(block)(lanes + j, a + j * (int64_t)sizeof(LANE), step, rows, 1, false);
     }
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression,misc-redundant-expression): 1 for reals, 2 for complex */
     const int64_t done = j / (int64_t)(sizeof(ACC) / sizeof(LANE));
     for (int64_t k = done; k < columns; ++k) {
         const char *column = a + k * (int64_t)sizeof(IN);
@@ -151,7 +153,7 @@ static inline ALWAYS_INLINE bool OPNAME(quick_block)(ACC *acc, const char *a, in
     for (int k = 0; k < vectors; ++k) {
         const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(a + k * VECTOR_BYTES);
         best[k] = x;
-        doubt[k & 1] |= x != x;
+        doubt[k & 1] |= x != x; /* NOLINT(misc-redundant-expression): NaN */
     }
     ROLLED
     for (int64_t i = 1; i < rows; ++i) {
@@ -160,7 +162,7 @@ static inline ALWAYS_INLINE bool OPNAME(quick_block)(ACC *acc, const char *a, in
         for (int k = 0; k < vectors; ++k) {
             const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(row + k * VECTOR_BYTES);
             best[k] = QUICK(best[k], x);
-            doubt[k & 1] |= x != x;
+            doubt[k & 1] |= x != x; /* NOLINT(misc-redundant-expression): NaN */
         }
     }
     UNROLL
