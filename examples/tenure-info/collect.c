@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Asks the library what this process may use and what it makes of it: a topology, and a machine whose engines are all
- * made, looked at, and given back again. On a described machine there is nothing to make.
+ * made, looked at, and given back again. On a described machine there is nothing to make. What cannot be made is noted with
+ * the library's own words, and the rest is asked all the same.
  */
 #define _POSIX_C_SOURCE 200809L /* gethostname */
 
@@ -18,22 +19,6 @@
             return status_;                \
         }                                  \
     } while (0)
-
-/* Launchers number their processes in variables of their own; the first that is there counts. */
-static void find_rank(info *all)
-{
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *text = getenv(variables[i]);
-        char *end = NULL;
-        const long rank = text != NULL ? strtol(text, &end, 10) : -1;
-        if (text != NULL && end != text && *end == 0 && rank >= 0) {
-            all->rank_from = variables[i];
-            all->rank = rank;
-            return;
-        }
-    }
-}
 
 static tnr_status collect_topology(info *all, const tnr_topology *topology)
 {
@@ -70,6 +55,22 @@ static tnr_status verify_node(info_node *node, tnr_domain *domain)
     return TNR_OK;
 }
 
+/* Keep the words of the failure that just happened. */
+static void note_refusal(char refused[TNR_ERROR_TEXT_BYTES])
+{
+    (void)snprintf(refused, TNR_ERROR_TEXT_BYTES, "%s", tnr_last_error());
+}
+
+/* Nodes whose CPUs are others' may have an engine too, of CPUs that have no memory of their own. */
+static bool computes(const tnr_machine *machine, int node)
+{
+    bool found = false;
+    for (int index = 0; index < tnr_machine_nodes(machine) && !found; index++) {
+        found = tnr_machine_node_at(machine, index) == node;
+    }
+    return found;
+}
+
 static tnr_status collect_node(info_node *node, tnr_machine *machine)
 {
     tnr_domain *domain = NULL;
@@ -81,7 +82,7 @@ static tnr_status collect_node(info_node *node, tnr_machine *machine)
     }
     node->tried = described == TNR_OK;
     TRY(verify_node(node, domain));
-    if (node->node.cpus == 0) {
+    if (!computes(machine, node->node.node)) {
         return TNR_OK;
     }
     TRY(tnr_machine_engine(machine, node->node.node, &engine));
@@ -92,16 +93,29 @@ static tnr_status collect_node(info_node *node, tnr_machine *machine)
     return TNR_OK;
 }
 
+/* Would a pool of no special cap be made? If not, engines are looked at with the cap that they would have without a word. */
+static tnr_status try_pool(info *all, tnr_domain *heap, tnr_machine_options *options)
+{
+    tnr_domain *pool = NULL;
+    if (tnr_pool_create(heap, NULL, &pool) != TNR_OK) {
+        note_refusal(all->pool_refused);
+        options->pool_max_bytes = TNR_POOL_DEFAULT_MAX_BYTES;
+    }
+    return tnr_domain_close(&pool);
+}
+
 static tnr_status collect_machine(info *all, tnr_domain *heap, tnr_topology *topology)
 {
     tnr_machine *machine = NULL;
-    TRY(tnr_machine_create(heap, topology, NULL, &machine));
-    tnr_status status = TNR_OK;
-    for (int at = 0; at < all->machine.nodes && status == TNR_OK; at++) {
-        status = collect_node(&all->nodes[at], machine);
+    tnr_machine_options options = TNR_MACHINE_OPTIONS;
+    TRY(try_pool(all, heap, &options));
+    TRY(tnr_machine_create(heap, topology, &options, &machine));
+    for (int at = 0; at < all->machine.nodes; at++) {
+        if (collect_node(&all->nodes[at], machine) != TNR_OK) {
+            note_refusal(all->nodes[at].refused);
+        }
     }
-    const tnr_status ended = tnr_machine_destroy(&machine);
-    return status != TNR_OK ? status : ended;
+    return tnr_machine_destroy(&machine);
 }
 
 static tnr_status collect(info *all, tnr_domain *heap)
@@ -111,6 +125,9 @@ static tnr_status collect(info *all, tnr_domain *heap)
     tnr_status status = collect_topology(all, topology);
     if (status == TNR_OK && all->machine.this_system) {
         status = collect_machine(all, heap, topology);
+    }
+    if (status == TNR_OK) {
+        info_judge(all);
     }
     const tnr_status ended = tnr_topology_destroy(&topology);
     return status != TNR_OK ? status : ended;
@@ -122,7 +139,7 @@ tnr_status info_collect(info *all)
     if (gethostname(all->host, sizeof(all->host) - 1) != 0) {
         (void)snprintf(all->host, sizeof(all->host), "unknown");
     }
-    find_rank(all);
+    info_find_rank(all);
     tnr_features(&all->features);
     all->affinity_known = tnr_thread_affinity(&all->affinity) == TNR_OK;
     tnr_domain *heap = NULL;

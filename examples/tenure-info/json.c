@@ -119,6 +119,11 @@ static void add_rank(writer *w, const info *all)
     add_object(w, "rank");
     add_number(w, "number", (uint64_t)all->rank);
     add_text(w, "from", all->rank_from);
+    if (all->local_ranks > 0) {
+        add_number(w, "ranks_on_host", (uint64_t)all->local_ranks);
+    } else {
+        add_text(w, "ranks_on_host", NULL);
+    }
     end(w, '}');
 }
 
@@ -138,6 +143,19 @@ static void add_features(writer *w, const tnr_feature_set *features)
     end(w, '}');
 }
 
+/* A described machine runs nobody: there the affinity is the real machine's, and is called so. */
+static void add_affinity(writer *w, const info *all)
+{
+    if (all->affinity_known && all->machine.this_system) {
+        add_set(w, "affinity", &all->affinity);
+    } else {
+        add_text(w, "affinity", NULL);
+    }
+    if (all->affinity_known && !all->machine.this_system) {
+        add_set(w, "real_affinity", &all->affinity);
+    }
+}
+
 static void add_machine(writer *w, const info *all)
 {
     add_object(w, "machine");
@@ -151,14 +169,25 @@ static void add_machine(writer *w, const info *all)
     add_number(w, "nodes_with_cpus", (uint64_t)all->machine.cpu_nodes);
     add_set(w, "cpus", &all->cpus);
     add_set(w, "cores", &all->cores);
-    if (all->affinity_known) {
-        add_set(w, "affinity", &all->affinity);
-    } else {
-        add_text(w, "affinity", NULL);
-    }
+    add_affinity(w, all);
     add_number(w, "page_bytes", all->machine.page_bytes);
     add_number(w, "huge_page_bytes", all->machine.huge_bytes);
     end(w, '}');
+}
+
+/* What went wrong, in the library's words; empty when all is well. */
+static void add_problems(writer *w, const info *all)
+{
+    add_array(w, "problems");
+    if (all->pool_refused[0] != 0) {
+        add_text(w, NULL, all->pool_refused);
+    }
+    for (int at = 0; at < all->machine.nodes; at++) {
+        if (all->nodes[at].refused[0] != 0) {
+            add_text(w, NULL, all->nodes[at].refused);
+        }
+    }
+    end(w, ']');
 }
 
 static void add_binding(writer *w, const info *all, const info_node *node)
@@ -170,7 +199,8 @@ static void add_binding(writer *w, const info *all, const info_node *node)
     if (node->tried) {
         add_text(w, "reason", node->binding.bound == TNR_NONE ? node->binding.reason : NULL);
     } else {
-        add_text(w, "reason", all->machine.this_system ? "built without hwloc" : "described machine");
+        const char *refused = node->refused[0] != 0 ? node->refused : "built without hwloc";
+        add_text(w, "reason", all->machine.this_system ? refused : "described machine");
     }
     end(w, '}');
 }
@@ -200,6 +230,7 @@ static void add_cpus(writer *w, const info *all)
         add_object(w, NULL);
         add_number(w, "cpu", (uint64_t)cpu->cpu);
         add_node(w, "node", cpu->node);
+        add_node(w, "nearest", cpu->nearest);
         add_number(w, "core", (uint64_t)cpu->core);
         add_number(w, "sibling", (uint64_t)cpu->sibling);
         add_number(w, "l1_bytes", cpu->l1_bytes);
@@ -245,7 +276,11 @@ static void add_engines(writer *w, const info *all)
         add_text(w, "blas", node->engine.blas);
         add_number(w, "l2_bytes", node->engine.l2_bytes);
         add_number(w, "l3_bytes", node->engine.l3_bytes);
-        add_number(w, "pool_max_bytes", node->pool.max_bytes);
+        if (all->pool_refused[0] != 0) {
+            add_text(w, "pool_max_bytes", NULL);
+        } else {
+            add_number(w, "pool_max_bytes", node->pool.max_bytes);
+        }
         add_kernels(w, all, node);
         end(w, '}');
     }
@@ -259,6 +294,8 @@ bool info_print_json(const info *all, FILE *file)
     add_text(&w, "tenure", all->features.version);
     add_text(&w, "host", all->host);
     add_rank(&w, all);
+    add_text(&w, "verdict", all->verdict);
+    add_problems(&w, all);
     add_machine(&w, all);
     add_nodes(&w, all);
     add_cpus(&w, all);

@@ -6,7 +6,8 @@
  *     srun -n 4 --cpu-bind=cores tenure-info
  *
  * With --json it is one JSON object. hwloc's variables (HWLOC_SYNTHETIC, HWLOC_XMLFILE) describe another machine. Ends
- * with 0, with 1 when something failed (what, on standard error), or with 2 for words that it does not know.
+ * with 0, with 1 when something failed or an engine cannot be made (what, on standard error; the report says all the rest), or
+ * with 2 for words that it does not know.
  */
 #include "info.h"
 
@@ -16,6 +17,22 @@ static const char usage[] = "usage: tenure-info [--json]\n"
                             "What this process may use (nodes, CPUs, caches, memory) and what tenure makes of it\n"
                             "(binding, engines, kernels, pools). --json: the same as one JSON object.\n";
 
+/* Repeat on standard error what a program that is started the same way would fail with. True when there is nothing. */
+static bool all_is_well(const info *all)
+{
+    bool well = all->pool_refused[0] == 0;
+    if (!well) {
+        (void)fprintf(stderr, "tenure-info: %s\n", all->pool_refused);
+    }
+    for (int at = 0; at < all->machine.nodes; at++) {
+        if (all->nodes[at].refused[0] != 0) {
+            (void)fprintf(stderr, "tenure-info: node %d: %s\n", all->nodes[at].node.node, all->nodes[at].refused);
+            well = false;
+        }
+    }
+    return well;
+}
+
 static int report(bool json)
 {
     static info all; /* sets of CPUs are large */
@@ -24,12 +41,12 @@ static int report(bool json)
         return 1;
     }
     const bool written = json ? info_print_json(&all, stdout) : info_print_text(&all, stdout);
+    const bool well = all_is_well(&all);
     info_free(&all);
     if (!written) {
         (void)fprintf(stderr, "tenure-info: the report could not be written\n");
-        return 1;
     }
-    return 0;
+    return written && well ? 0 : 1;
 }
 
 int main(int argc, char **argv)

@@ -43,8 +43,10 @@ static void print_head(const info *all, FILE *file)
                   plural(all->machine.machine_cpus), info_list(&all->cpus, list, sizeof(list)));
     (void)fprintf(file, "cores      %d, by their first CPUs: %s\n", all->machine.cores,
                   info_list(&all->cores, list, sizeof(list)));
-    (void)fprintf(file, "affinity   %s\n",
-                  all->affinity_known ? info_list(&all->affinity, list, sizeof(list)) : "the system does not tell");
+    (void)fprintf(file, "affinity   %s%s\n",
+                  all->affinity_known ? info_list(&all->affinity, list, sizeof(list)) : "the system does not tell",
+                  all->affinity_known && !all->machine.this_system ? " (on the real machine, not on this one)" : "");
+    (void)fprintf(file, "verdict    %s\n", all->verdict);
     if (!all->machine.hwloc) {
         (void)fprintf(file, "topology   built without hwloc: one node that nobody has looked at\n");
     }
@@ -54,6 +56,8 @@ static void print_binding(const info *all, const info_node *node, FILE *file)
 {
     if (!all->machine.this_system) {
         (void)fprintf(file, "not bound: described machine\n");
+    } else if (!node->tried && node->refused[0] != 0) {
+        (void)fprintf(file, "no memory: see the end\n");
     } else if (!node->tried) {
         (void)fprintf(file, "not bound: built without hwloc\n");
     } else if (node->binding.bound == TNR_NONE) {
@@ -133,7 +137,7 @@ static void print_caches(const info *all, FILE *file)
     }
 }
 
-static void print_engine(const info_node *node, FILE *file)
+static void print_engine(const info *all, const info_node *node, FILE *file)
 {
     char list[LIST_ROOM];
     char size[SIZE_ROOM];
@@ -151,8 +155,12 @@ static void print_engine(const info_node *node, FILE *file)
     } else {
         (void)fprintf(file, "  outputs  on node %d\n", node->output_node);
     }
-    (void)fprintf(file, "  pool     retains at most %s\n",
-                  node->pool.max_bytes == 0 ? "nothing" : size_text(node->pool.max_bytes, size));
+    if (all->pool_refused[0] != 0) {
+        (void)fprintf(file, "  pool     none: see the end\n");
+    } else {
+        (void)fprintf(file, "  pool     retains at most %s\n",
+                      node->pool.max_bytes == 0 ? "nothing" : size_text(node->pool.max_bytes, size));
+    }
     (void)fprintf(file, "  kernels  %s", engine->isa);
     (void)fprintf(file, ", reckoning with L2 %s", size_text(engine->l2_bytes, size));
     (void)fprintf(file, ", L3 %s\n", size_text(engine->l3_bytes, size));
@@ -183,6 +191,22 @@ static void print_features(const info *all, FILE *file)
     (void)fprintf(file, "\n");
 }
 
+/* What a program that is started the same way would fail with. */
+static void print_problems(const info *all, FILE *file)
+{
+    const char *head = "\nproblems\n";
+    if (all->pool_refused[0] != 0) {
+        (void)fprintf(file, "%s  %s\n", head, all->pool_refused);
+        head = "";
+    }
+    for (int at = 0; at < all->machine.nodes; at++) {
+        if (all->nodes[at].refused[0] != 0) {
+            (void)fprintf(file, "%s  node %d: %s\n", head, all->nodes[at].node.node, all->nodes[at].refused);
+            head = "";
+        }
+    }
+}
+
 bool info_print_text(const info *all, FILE *file)
 {
     const info_node *with_engine = NULL;
@@ -191,7 +215,7 @@ bool info_print_text(const info *all, FILE *file)
     print_caches(all, file);
     for (int at = 0; at < all->machine.nodes; at++) {
         if (all->nodes[at].engine_made) {
-            print_engine(&all->nodes[at], file);
+            print_engine(all, &all->nodes[at], file);
             with_engine = with_engine == NULL ? &all->nodes[at] : with_engine;
         }
     }
@@ -199,5 +223,6 @@ bool info_print_text(const info *all, FILE *file)
         print_kernels(all, with_engine, file);
     }
     print_features(all, file);
+    print_problems(all, file);
     return fflush(file) == 0 && ferror(file) == 0;
 }

@@ -12,8 +12,7 @@
  * arena are their own home, a pool lives in its parent's, a program's domain in the one it names.
  *
  * Threads: calls on one domain may come from several threads, creating things on it included; tnr_domain_close and
- * tnr_arena_reset need the domain alone. Options may be NULL everywhere: the defaults. A struct of options from a newer header is
- * accepted as long as it sets nothing that this library does not know, and so are those of older ones since 0.1.
+ * tnr_arena_reset need the domain alone. Options may be NULL everywhere: the defaults. How structs may grow: features.h.
  */
 #ifndef TENURE_DOMAIN_H
 #define TENURE_DOMAIN_H
@@ -170,7 +169,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_domain_create(tnr_domain *home, const tnr_
 /**
  * Close a domain and null *domain. NULL and a pointer to NULL are fine.
  *
- * TNR_ERR_BUSY, with what is in the way, while tensors, blocks, groups, engines or other domains live in it. Pools and
+ * TNR_ERR_BUSY while tensors, blocks, groups, engines or other domains live in it; the text counts them by kind. Pools and
  * numa domains are the exception: only raw blocks keep them from closing, and what lives in them stays valid (see
  * tnr_pool_create, tnr_numa_create). Views of tensors that are gone must not be used any more once the tensors' home is
  * closed.
@@ -239,7 +238,8 @@ typedef struct tnr_arena_options {
     void *control;           /**< NULL: the arena's own state lies at the head of the region; else here */
     uint64_t control_bytes;  /**< bytes at control; tnr_arena_bytes tells how many are needed */
     uint64_t handles;        /**< handles to make room for at once; tnr_need.handles keeps an exact arena exact */
-    tnr_placement placement; /**< the region's: host, pinned or managed memory; cpu_affinity TNR_NONE */
+    tnr_placement placement; /**< the region's: host, pinned or managed memory. cpu_affinity TNR_NONE: only a domain that
+                                  bound memory itself may name a node, so that is tnr_arena_create_in's */
 } tnr_arena_options;
 
 /* clang-format off */
@@ -287,7 +287,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tn
  * the request's own; with an alignment above the page, only when that holds for bytes + alignment - page.
  * Requests under 1/128 of the region go to low addresses, larger ones to the high end of the tightest block: so small
  * blocks do not cut up the room for large ones. The program's placement must be memory that the host reaches directly
- * (TNR_ERR_RESIDENCY).
+ * (TNR_ERR_RESIDENCY). For a region on memory that is bound to a node, or in any other domain: tnr_arena_create_in.
  *
  * @param region start at any alignment; the head is rounded up and the loss deducted.
  * @param bytes  TNR_ERR_ARGUMENT when not even the bookkeeping fits, TNR_ERR_MEMORY when options->handles do not.

@@ -4,7 +4,8 @@
  * Operations on one element at a time. The rules of every operation are in engine.h; "number" below means
  * f32 f64 c32 c64 i32 i64, "float" f32 f64 c32 c64, "real" f32 f64, "ordered" f32 f64 i32 i64.
  *
- * Operands have one shape, or rank 0: then that one element meets all others. For add, sub, mul and div a rank-0 real may
+ * Operands have one shape, or rank 0: then that one element meets all others. To repeat along some axes, tnr_view_broadcast;
+ * to bring dtypes together, tnr_cast; to fill with a value, tnr_broadcast_into from a view of rank 0. For add, sub, mul and div a rank-0 real may
  * meet a complex operand of the same precision (f32 with c32, f64 with c64): it counts as complex with imaginary part 0.
  * Every operation works in place. The result of an element depends on that element alone, not on its position, the layout,
  * or the number of workers (which NaN a result is, where it is one, is not promised); on different instruction sets the
@@ -88,17 +89,17 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_minimum_into(tnr_engine *engine, const tnr
 
 /** What tnr_compare asks. */
 typedef enum tnr_comparison {
-    TNR_EQUAL = 0,
-    TNR_NOT_EQUAL,
-    TNR_LESS,
-    TNR_LESS_EQUAL,
-    TNR_GREATER,
-    TNR_GREATER_EQUAL
+    TNR_COMPARE_EQUAL = 0,
+    TNR_COMPARE_NOT_EQUAL,
+    TNR_COMPARE_LESS,
+    TNR_COMPARE_LESS_EQUAL,
+    TNR_COMPARE_GREATER,
+    TNR_COMPARE_GREATER_EQUAL
 } tnr_comparison;
 
 /**
- * Is a <comparison> b? Bool result. All dtypes; complex only TNR_EQUAL and TNR_NOT_EQUAL, else TNR_ERR_UNSUPPORTED; false
- * is less than true. With NaN every answer is false but TNR_NOT_EQUAL's.
+ * Is a <comparison> b? Bool result. All dtypes; complex only TNR_COMPARE_EQUAL and TNR_COMPARE_NOT_EQUAL, else
+ * TNR_ERR_UNSUPPORTED; false is less than true. With NaN every answer is false but TNR_COMPARE_NOT_EQUAL's.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_compare(tnr_engine *engine, tnr_comparison comparison, const tnr_view *a,
                                               const tnr_view *b, tnr_tensor **out);

@@ -21,8 +21,9 @@
  * - Elementwise: an output may be an input's very elements, index for index (in place). Any other overlap that is not
  *   disproved is TNR_ERR_OVERLAP. The outputs of all other operations must lie apart from their inputs.
  * - Zero counts are fine everywhere and move nothing.
- * - A result does not depend on the number of workers, bit for bit. Workers compute in the floating-point environment (rounding,
- *   flushing of denormals) that was set when the engine was made; exception flags stay theirs.
+ * - A result does not depend on the number of workers, bit for bit. Workers compute in the calling thread's floating-point
+ *   environment (rounding, flushing of denormals, traps) as it is at the call; flags that they raise stay theirs. On other
+ *   machines than x86-64 and 64-bit ARM the direction of rounding alone is handed on.
  * - The calling thread needs 256 KiB of stack.
  *
  * Placement: a new tensor has the placement of the domain that it is made in. The engine's own pool stands over the
@@ -68,8 +69,10 @@ typedef struct tnr_engine_options {
  *
  * With a topology it has a team: one worker thread pinned to each of its CPUs, each pin read back and checked
  * (TNR_ERR_BACKEND when the system does not do what was asked). Small work runs on the calling thread; larger work on the
- * workers, and on the calling thread too while that is bound within the engine's CPUs. The caller's own affinity is never
- * changed. An engine of one CPU made by a thread that is bound to that CPU starts no thread. Workers spin briefly (50 us), then
+ * workers, and on the calling thread too when that runs on one of the engine's cores as the call begins: it stands in for the
+ * worker there. The caller's own affinity is never changed; bind it within the engine's CPUs, and it always takes part. An
+ * engine of one CPU made by a thread that is bound to that CPU's core starts no thread. Worker threads are named "tenure-" and
+ * their CPU. They spin briefly (50 us), then
  * sleep; they take no signals. Builds without worker threads (bounded ones, systems other than Linux) compute on the calling
  * thread alone, with or without a topology, and tnr_engine_describe says so.
  *
@@ -109,14 +112,14 @@ TNR_API tnr_domain *tnr_engine_pool(const tnr_engine *engine);
 
 /** What an engine came to be. */
 typedef struct tnr_engine_info {
-    int node;             /**< node of all its CPUs; TNR_NONE: several, or no team */
+    int node;             /**< node near all its CPUs; TNR_NONE: several, none, or no team */
     int workers;          /**< CPUs that it may work on at one time; 1 without a team */
     bool threads;         /**< it has worker threads of its own */
     tnr_cpu_set cpus;     /**< where they are pinned; empty without a team */
     const char *isa;      /**< instruction set of its kernels: "x86-64-v3", "neon", "baseline" */
     const char *blas;     /**< what large matrix products use: "blis", "portable" */
     uint64_t l2_bytes;    /**< second-level cache that its kernels reckon with */
-    uint64_t l3_bytes;    /**< third-level cache, shared */
+    uint64_t l3_bytes;    /**< third-level cache, as far as it is its CPUs' by the cores that share it */
     uint64_t reserved[8]; /**< 0 */
 } tnr_engine_info;
 

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file features.h
- * What the library that runs was built with: the same facts that the configure step printed.
+ * What the library that runs was built with: the same facts that the configure step printed. And what of the binary interface
+ * stays while versions change.
+ *
+ * Structs across versions:
+ *
+ * - Settings (tnr_*_options, tnr_domain_config) begin with their `size`. A program built with a newer header is served as long
+ *   as what this library does not know is zero there, and so is one built with an older header since 0.1: new settings come at
+ *   the end, and zero means what the library did before.
+ * - Answers (tnr_*_info, tnr_*_statistics, tnr_residence, tnr_descriptor, tnr_feature_set) end in `reserved` words that are
+ *   zero. A later version may give them names; it moves nothing that is before them, and neither size nor offsets change.
+ * - Values that programs keep and hand back (tnr_view, tnr_exported, tnr_block, tnr_slot, tnr_need, sets of CPUs and nodes) and
+ *   tnr_ledger stay as they are within a minor version. tnr_features_check compares those that depend on the build.
+ * - Enums grow at their end, before the ..._END if there is one; no constant's value changes.
  */
 #ifndef TENURE_FEATURES_H
 #define TENURE_FEATURES_H

@@ -4,7 +4,8 @@
  * All engines of this process: one per NUMA node that it may use, and the rule by which a call finds its engine.
  *
  * A machine is a value of its caller's, not a global: it holds a topology, and for each node with usable CPUs a numa domain
- * and an engine over it, made when first asked for. Inputs stay where they are, whichever engine runs: memory of
+ * and an engine over it, made when first asked for. A CPU whose own node's memory may not be used counts with the nearest node
+ * whose memory may (tnr_cpu_info.nearest): wherever there is a CPU and memory, there is an engine. Inputs stay where they are, whichever engine runs: memory of
  * another node is read there, never moved.
  */
 #ifndef TENURE_MACHINE_H
@@ -66,23 +67,34 @@ typedef struct tnr_machine tnr_machine;
 typedef struct tnr_machine_options {
     size_t size;             /**< sizeof(tnr_machine_options) */
     uint64_t pool_max_bytes; /**< cap of each engine's pool; TNR_POOL_MAX_BYTES_AUTO */
+    uint64_t scratch_bytes;  /**< scratch that each engine takes at once, as tnr_matmul_need says; 0: when needed */
     int workers;             /**< most of each engine; 0: one per core of its node */
-    bool strict;             /**< fail where memory cannot be bound; false: unbound memory, affinity none */
-    const tnr_cpu_set *cpus; /**< use no CPU outside this set; NULL: all that the topology lists */
+    const tnr_numa_options *memory; /**< of each node's domain; NULL: the defaults, and best effort: unbound memory of
+                                         affinity none where binding is refused */
+    const tnr_cpu_set *cpus;        /**< use no CPU outside this set; NULL: all that the topology lists */
 } tnr_machine_options;
 
 /* clang-format off */
-#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, false, NULL}
+#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL}
 /* clang-format on */
 
 /**
  * Make a machine over a topology (this system's: TNR_ERR_UNSUPPORTED for a described one). Nothing per node is made yet.
  *
- * @param home     keeps the machine, its domains' states and handles; heap or arena; must outlive it, as must topology.
+ * @param home     keeps the machine, its domains' states and handles; heap or arena; must outlive it, as must topology. What
+ *                 the options point to is needed during the call only.
  * TNR_ERR_BOUNDS when options->cpus has a CPU that the process may not use, TNR_ERR_ARGUMENT when it is empty.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology,
                                                      const tnr_machine_options *options, tnr_machine **machine);
+
+/**
+ * Need of a machine of these options in its home, with all its engines and domains, when no engine's pool ever has more than so
+ * many buffers, out and retained together. The buffers' bytes, scratch and the workers' state come from the nodes' memory, and
+ * tensors' handles are the program's to add (tnr_need.handles). The topology may be a described one. Errors as above.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_options *options,
+                                                   uint64_t buffers_per_engine, tnr_need *need);
 
 /**
  * Destroy all engines and close all domains, and null *machine. Tensors that were made in them stay valid (weak return).
@@ -104,7 +116,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_engine(tnr_machine *machine, int n
 
 /**
  * Domain of a node, made now if nobody asked before: for tensors, pools and arenas of the program's own. Memory-only nodes
- * have one too. The machine owns it. TNR_ERR_BOUNDS when the process may not use the node. Thread-safe.
+ * have one too; TNR_NONE: of the default node, as above. The machine owns it: tnr_domain_close is TNR_ERR_BUSY.
+ * TNR_ERR_BOUNDS when the process may not use the node. Thread-safe.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_domain(tnr_machine *machine, int node, tnr_domain **domain);
 

@@ -4,7 +4,8 @@
  * Operations over axes, which the result drops. The rules of every operation are in engine.h; dtype words as in
  * elementwise.h.
  *
- * Axes are listed in any order. axis_count 0 reduces nothing: every element is its own result (for tnr_norm, its absolute
+ * The result drops the axes: tnr_view_reshape shows it with extents of 1 in their places, tnr_view_broadcast with the input's
+ * shape, both without a copy. Axes are listed in any order. axis_count 0 reduces nothing: every element is its own result (for tnr_norm, its absolute
  * value). TNR_ERR_BOUNDS on an axis that does not exist, TNR_ERR_ARGUMENT on a repeated one, both also for empty tensors
  * and before anything else. Outputs lie apart from the input.
  *

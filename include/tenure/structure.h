@@ -46,7 +46,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_reshape_into(tnr_engine *engine, const tnr
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_broadcast(tnr_engine *engine, const tnr_view *a, int rank, const int64_t *shape,
                                                 const int *axes, tnr_tensor **out);
-/** @copydoc tnr_broadcast */
+/**
+ * The same into a view. Filling is this with a view of rank 0 (axes NULL): every element of out gets that value.
+ * @copydetails tnr_broadcast
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_broadcast_into(tnr_engine *engine, const tnr_view *a, const int *axes,
                                                      const tnr_view_mut *out);
 

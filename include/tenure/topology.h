@@ -8,7 +8,9 @@
  * node's number says nothing about its CPUs'. Node sets and CPU sets are two types, so that they cannot be mixed up.
  *
  * CPUs and memory are allowed apart. A node whose memory may be used is listed also when no usable CPU is near it (cpus is
- * 0), and a CPU near a node whose memory may not be used, or near no memory at all, has node TNR_NONE.
+ * 0), and a CPU near a node whose memory may not be used, or near no memory at all, has node TNR_NONE. The usable node nearest
+ * to such a CPU is the one at the smallest distance by the system's table; where that is silent, the one that shares the
+ * smallest part of the machine with it; of equal ones the smallest number.
  *
  * Without hwloc in the build there is one node, number 0, with the process's CPUs, and nothing can be bound.
  */
@@ -135,6 +137,7 @@ typedef struct tnr_node_info {
     uint64_t l3_bytes;    /**< largest third-level cache over these CPUs; 0: none */
     tnr_cpu_set cpu_set;  /**< the CPUs */
     tnr_cpu_set core_set; /**< one CPU of each core: the first usable one */
+    uint64_t reserved[8]; /**< 0 */
 } tnr_node_info;
 
 /**
@@ -147,16 +150,20 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_topology_node(const tnr_topology *topology
 
 /** One usable CPU. */
 typedef struct tnr_cpu_info {
-    int cpu;             /**< the operating system's number */
-    int node;            /**< the node near it; TNR_NONE: a CPU without local memory */
-    int core;            /**< counts the usable cores, 0..cores-1, over the machine */
-    int sibling;         /**< 0 for the first usable CPU of its core, then 1, 2, ... */
-    uint64_t l1_bytes;   /**< its data caches; 0: none or unknown */
-    uint64_t l2_bytes;   /**< */
-    uint64_t l3_bytes;   /**< */
-    int l2_cpus;         /**< usable CPUs that share its second-level cache */
-    int l3_cpus;         /**< usable CPUs that share its third-level cache */
-    uint64_t line_bytes; /**< cache line; 64 when unknown */
+    int cpu;              /**< the operating system's number */
+    int node;             /**< the node near it; TNR_NONE: a CPU without local memory */
+    int nearest;          /**< the usable node that it reaches best: `node`, or where that is TNR_NONE another */
+    int core;             /**< counts the usable cores, 0..cores-1, over the machine */
+    int sibling;          /**< 0 for the first usable CPU of its core, then 1, 2, ... */
+    uint64_t l1_bytes;    /**< its data caches; 0: none or unknown */
+    uint64_t l2_bytes;    /**< */
+    uint64_t l3_bytes;    /**< */
+    int l2_cpus;          /**< usable CPUs that share its second-level cache */
+    int l3_cpus;          /**< usable CPUs that share its third-level cache */
+    int l3_cores;         /**< cores of the machine that share it, usable or not */
+    int l3;               /**< counts the third-level caches of the machine; TNR_NONE: none or unknown */
+    uint64_t line_bytes;  /**< cache line; 64 when unknown */
+    uint64_t reserved[4]; /**< 0 */
 } tnr_cpu_info;
 
 /** A CPU by its number. TNR_ERR_BOUNDS when this process may not use it or it does not exist. */
@@ -228,13 +235,17 @@ typedef struct tnr_residence {
     uint64_t pages;   /**< pages that the bytes lie in */
     uint64_t present; /**< of these, pages that have been touched and are in memory; debug builds touch fresh blocks */
     uint64_t at_node; /**< of these, pages on `node` */
-    uint64_t elsewhere; /**< of these, pages on other nodes */
-    tnr_node_set nodes; /**< all nodes that hold some; empty before the first touch */
+    uint64_t elsewhere;   /**< of these, pages on other nodes */
+    tnr_node_set nodes;   /**< all nodes that hold some; empty before the first touch */
+    uint64_t reserved[8]; /**< 0 */
 } tnr_residence;
 
 /**
  * Ask the system where bytes really are: the *verified* part, beside what was *requested* and *bound*. Touches nothing.
- * TNR_ERR_UNSUPPORTED where the system does not tell. `node` may be TNR_NONE. O(pages), one system call per 1024.
+ * TNR_ERR_UNSUPPORTED where the system does not tell. O(pages), one system call per 1024.
+ *
+ * @param node what at_node and elsewhere are counted against. TNR_NONE, which tnr_placement.cpu_affinity is for memory that
+ *        is bound to nothing: then at_node is 0, elsewhere is present, and `nodes` alone says where the pages are.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_residence_of(const void *address, uint64_t bytes, int node,
                                                    tnr_residence *residence);

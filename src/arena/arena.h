@@ -160,11 +160,13 @@ struct tnr_domain {
     uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
-    bool coherent;    /* several mappings of one block may be written through at a time; true for direct access */
-    bool closed;      /* a pool whose tensors live on; guarded by the home's slab lock */
-    tnr_block record; /* block of the home that holds this struct, when it is another domain's */
-    uint64_t users;   /* guarded by the home's slab lock */
+    bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
+    bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
+    const char *keeper; /* who alone may close it, in a word; NULL: the program. Guarded likewise */
+    tnr_block record;   /* block of the home that holds this struct, when it is another domain's */
+    uint64_t users;     /* guarded by the home's slab lock */
     _Atomic uint64_t raw_blocks; /* of the users, raw blocks, where the class keeps no list of its own */
+    uint64_t handles;            /* of these, handles that live in it: tensors, drafts, such raw blocks; likewise */
     uint64_t children;           /* of these, domains over this one that are not closed; guarded likewise */
     tnr_ledger ledger;           /* guarded by the home's slab lock */
     _Atomic uint64_t minted;     /* allocation numbers given out */
@@ -200,6 +202,12 @@ void tnri_domain_unuse(tnr_domain *domain);
  * user until its record is freed.
  */
 void tnri_domain_use_as_child(tnr_domain *support);
+
+/*
+ * A domain that something of ours made and lends: the program's tnr_domain_close is TNR_ERR_BUSY from now on, and names the
+ * keeper ("machine"). NULL, for the keeper's own closing: anybody may again.
+ */
+void tnri_domain_keep(tnr_domain *domain, const char *keeper);
 
 /* Domains over this one that are not closed, and the program's raw blocks that are out: what "in use" means to owners of domains. */
 uint64_t tnri_domain_children(tnr_domain *domain);

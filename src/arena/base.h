@@ -80,6 +80,12 @@ static inline bool tnri_mul_i64(int64_t a, int64_t b, int64_t *product)
     return !__builtin_mul_overflow(a, b, product);
 }
 
+/* |value|, also of the lowest. */
+static inline uint64_t tnri_magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
+
+/* a / b rounded up; a >= 0, b > 0. */
+static inline int64_t tnri_quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
 static inline bool tnri_is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 /* Round up to a multiple of a power of two; false when that leaves 64 bits. */
@@ -107,6 +113,24 @@ static inline int tnri_count_bits(uint64_t value)
 
 static inline uint64_t tnri_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t tnri_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Most digits of a number. */
+#define TNRI_DIGITS 20
+
+/* The number in decimal, without an end; how many digits. The library has no stdio. */
+static inline int tnri_put_decimal(char *text, uint64_t number)
+{
+    char digits[TNRI_DIGITS]; /* the last one first */
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + (int)(number % 10U));
+        number /= 10U;
+    } while (number != 0);
+    for (int i = 0; i < count; ++i) {
+        text[i] = digits[count - 1 - i];
+    }
+    return count;
+}
 
 /* Smallest unit of every block and its default alignment: one cache line. */
 #define TNRI_UNIT 64U

@@ -123,6 +123,22 @@ typedef struct cpu_range {
     int stride;
 } cpu_range;
 
+/* As read_number, for numbers that must be at least `least`: on failure *at stands where what is wrong begins. */
+static bool read_at_least(const char **at, int least, int *number)
+{
+    const char *begin = *at;
+    int read;
+    if (!read_number(at, &read)) {
+        return false;
+    }
+    if (read < least) {
+        *at = begin;
+        return false;
+    }
+    *number = read;
+    return true;
+}
+
 static bool read_range(const char **at, cpu_range *range)
 {
     if (!read_number(at, &range->first)) {
@@ -134,14 +150,14 @@ static bool read_range(const char **at, cpu_range *range)
         return true;
     }
     ++*at;
-    if (!read_number(at, &range->last) || range->last < range->first) {
+    if (!read_at_least(at, range->first, &range->last)) {
         return false;
     }
     if (**at != ':') {
         return true;
     }
     ++*at;
-    return read_number(at, &range->stride) && range->stride > 0;
+    return read_at_least(at, 1, &range->stride);
 }
 
 tnr_status tnr_cpu_set_parse(const char *text, tnr_cpu_set *set)
@@ -154,10 +170,9 @@ tnr_status tnr_cpu_set_parse(const char *text, tnr_cpu_set *set)
     const char *at = text;
     for (;;) {
         cpu_range range = {0, 0, 1};
-        const char *item = at;
         TNR_REQUIRE(read_range(&at, &range) && (*at == ',' || *at == '\0'), TNR_ERR_ARGUMENT,
                     "%s: expected a list such as 0-3,8,10-14:2, found \"%s\", wrong from character %lld on", op, text,
-                    TNRI_LL(item - text + 1));
+                    TNRI_LL(at - text + 1));
         beyond = beyond || range.last >= TNR_MAX_CPUS;
         for (int cpu = range.first; !beyond && cpu <= range.last; cpu += range.stride) {
             read.words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
@@ -191,10 +206,11 @@ static void put(list_writer *writer, char character)
 
 static void put_number(list_writer *writer, int number)
 {
-    if (number >= 10) {
-        put_number(writer, number / 10); /* four digits at most */
+    char digits[TNRI_DIGITS];
+    const int count = tnri_put_decimal(digits, (uint64_t)number);
+    for (int i = 0; i < count; i++) {
+        put(writer, digits[i]);
     }
-    put(writer, (char)('0' + number % 10));
 }
 
 static void put_list(list_writer *writer, const tnr_cpu_set *set)

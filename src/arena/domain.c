@@ -79,6 +79,14 @@ void tnri_domain_unuse(tnr_domain *domain)
     }
 }
 
+void tnri_domain_keep(tnr_domain *domain, const char *keeper)
+{
+    tnri_lock *lock = &domain->home->slab.lock;
+    tnri_lock_take(lock);
+    domain->keeper = keeper;
+    tnri_lock_give(lock);
+}
+
 void tnri_domain_free_record(tnr_domain *domain)
 {
     tnr_domain *home = domain->home;
@@ -103,14 +111,25 @@ tnr_status tnr_domain_close(tnr_domain **domain)
     tnri_lock *lock = &closing->home->slab.lock;
     tnri_lock_take(lock);
     const uint64_t users = closing->users;
+    const uint64_t handles = closing->handles;
+    const uint64_t children = closing->children;
+    const char *keeper = closing->keeper;
     const bool again = closing->closed; /* an engine's pool that the program had closed */
     const bool may_close = blocks == 0 && (users == 0 || closing->kind->outlives_close);
     tnri_lock_give(lock);
-    TNR_REQUIRE(may_close, TNR_ERR_BUSY,
-                "domain_close: %s is in use: %llu tensors, drafts, groups, engines or domains, %llu raw blocks",
-                tnr_domain_name(closing),
-                TNRI_LLU(closing->kind->program_blocks != NULL || users < blocks ? users : users - blocks),
-                TNRI_LLU(blocks));
+    TNR_REQUIRE(keeper == NULL, TNR_ERR_BUSY,
+                "domain_close: %s belongs to a %s, which closes it when that is destroyed", tnr_domain_name(closing),
+                keeper);
+    if (!may_close) {
+        /* Raw blocks come and go beside the lock where they have handles: never less than none. */
+        const uint64_t raw = closing->kind->program_blocks != NULL ? 0 : tnri_min_u64(blocks, handles);
+        return tnri_fail(
+            TNR_ERR_BUSY,
+            "domain_close: %s is in use: %llu tensors or drafts, %llu raw blocks, %llu domains over it, %llu "
+            "others (groups, engines, machines, topologies, closed pools whose tensors live)",
+            tnr_domain_name(closing), TNRI_LLU(handles - raw), TNRI_LLU(blocks), TNRI_LLU(children),
+            TNRI_LLU(users - handles - children));
+    }
     if (closing->kind->close != NULL) {
         closing->kind->close(closing);
     }

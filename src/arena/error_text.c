@@ -32,14 +32,10 @@ static void put_string(text_writer *writer, const char *string)
 
 static void put_unsigned(text_writer *writer, unsigned long long value)
 {
-    char digits[24];
-    size_t count = 0;
-    do {
-        digits[count++] = (char)('0' + (int)(value % 10U));
-        value /= 10U;
-    } while (value != 0);
-    while (count > 0) {
-        put_char(writer, digits[--count]);
+    char digits[TNRI_DIGITS];
+    const int count = tnri_put_decimal(digits, value);
+    for (int i = 0; i < count; i++) {
+        put_char(writer, digits[i]);
     }
 }
 

@@ -50,6 +50,8 @@ static const char *error_word(int error)
         return "EIO, a page is elsewhere";
     case EFAULT:
         return "EFAULT, no memory behind a page";
+    case EBUSY:
+        return "EBUSY, something holds a page elsewhere";
     default:
         return "an error that this library has no word for";
     }
@@ -66,14 +68,18 @@ static void unmap(void *address, uint64_t bytes)
     }
 }
 
-/* Fresh untouched pages that start on a multiple of `alignment`, a power of two of at least a page. NULL: no room. */
+/*
+ * Fresh pages that start on a multiple of `alignment`, a power of two of at least a page. NULL: no room. Nobody can touch them
+ * before open_pages: the system joins equal mappings that adjoin, and a huge page that comes for a neighbour's sake, a thread's
+ * stack for one, would fill some of ours where that thread runs, before they are bound.
+ */
 static void *map(uint64_t bytes, uint64_t alignment, uint64_t page)
 {
     uint64_t room;
     if (!tnri_add_u64(bytes, alignment - page, &room) || room > PTRDIFF_MAX) {
         return NULL;
     }
-    void *mapped = mmap(NULL, (size_t)room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *mapped = mmap(NULL, (size_t)room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) {
         return NULL;
     }
@@ -82,6 +88,12 @@ static void *map(uint64_t bytes, uint64_t alignment, uint64_t page)
     unmap(mapped, head);
     unmap(address + bytes, room - head - bytes);
     return address;
+}
+
+/* What was to be settled before the first touch is. The system's errno, or 0. */
+static int open_pages(void *address, uint64_t bytes)
+{
+    return mprotect(address, (size_t)bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
 }
 
 /* Have every page now. Touching is for systems older than the call, and cannot fail in a way that a program survives. */
@@ -121,6 +133,13 @@ static tnr_status bind_block(tnr_domain *domain, void *address, uint64_t bytes)
     return TNR_OK;
 }
 
+/* Can pages be had first, by preference, and bound once they are there? */
+static bool prefers(void *address, uint64_t bytes, int node)
+{
+    int place = 0;
+    return tnri_place_locate(1, &address, &place) == 0 && tnri_place_prefer(address, bytes, node) == 0;
+}
+
 /*
  * Have all pages now. Where the node has no room for one, a strict binding would have the kernel end the process: so they
  * come by preference, are brought together, and are bound strictly once they are there. Where the system does not tell where
@@ -130,13 +149,12 @@ static tnr_status prefault_block(tnr_domain *domain, void *address, uint64_t byt
 {
     const numa_state *state = state_of(domain);
     const int node = state->info.bound;
-    int place = 0;
-    const bool gently =
-        node != TNR_NONE && tnri_place_locate(1, &address, &place) == 0 && tnri_place_prefer(address, bytes, node) == 0;
+    const bool gently = node != TNR_NONE && prefers(address, bytes, node);
     if (node != TNR_NONE && !gently) {
         TNR_TRY(bind_block(domain, address, bytes));
     }
-    int error = prefault(address, bytes, state->info.page_bytes);
+    int error = open_pages(address, bytes);
+    error = error == 0 ? prefault(address, bytes, state->info.page_bytes) : error;
     if (error == 0 && gently) {
         error = tnri_place_gather(address, bytes, state->info.page_bytes, node);
     }
@@ -155,7 +173,11 @@ static tnr_status prepare(tnr_domain *domain, void *address, uint64_t bytes, boo
     if (state->prefault) {
         return prefault_block(domain, address, bytes);
     }
-    return state->info.bound != TNR_NONE ? bind_block(domain, address, bytes) : TNR_OK;
+    if (state->info.bound != TNR_NONE) {
+        TNR_TRY(bind_block(domain, address, bytes));
+    }
+    const int error = open_pages(address, bytes);
+    return error == 0 ? TNR_OK : no_memory(domain, bytes, error_word(error));
 }
 
 static tnr_status numa_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
@@ -244,25 +266,40 @@ static tnr_status refused(tnr_numa_info *info, const char *what, int error)
     return error == ENOSYS ? TNR_ERR_UNSUPPORTED : TNR_ERR_BACKEND;
 }
 
-/* Bind the trial page, read that back, put the page there and look where it is. */
-static tnr_status try_page(const numa_state *state, tnr_numa_info *info, void *page)
+/* Bind the trial page and read that back. */
+static tnr_status bind_trial(const numa_state *state, tnr_numa_info *info, void *page)
 {
-    const int node = info->requested;
-    const uint64_t bytes = info->page_bytes;
-    int error = tnri_topology_bind(state->topology, page, bytes, node);
+    int error = tnri_topology_bind(state->topology, page, info->page_bytes, info->requested);
     if (error != 0) {
         return refused(info, "binding a page to the node: ", error);
     }
     int found = TNR_NONE;
-    error = tnri_topology_bound(state->topology, page, bytes, &found);
-    if (error != 0 || found != node) {
+    error = tnri_topology_bound(state->topology, page, info->page_bytes, &found);
+    if (error != 0 || found != info->requested) {
         return refused(info, "reading the binding of a page back: ", error);
     }
-    error = prefault(page, bytes, bytes);
+    return TNR_OK;
+}
+
+/* Put the trial page on the node, bind it and look where it is. As for blocks, a full node must not end the process. */
+static tnr_status try_page(const numa_state *state, tnr_numa_info *info, void *page)
+{
+    const int node = info->requested;
+    const uint64_t bytes = info->page_bytes;
+    const bool gently = prefers(page, bytes, node);
+    if (!gently) {
+        TNR_TRY(bind_trial(state, info, page));
+    }
+    int error = open_pages(page, bytes);
+    error = error == 0 ? prefault(page, bytes, bytes) : error;
+    error = error == 0 && gently ? tnri_place_gather(page, bytes, bytes, node) : error;
     if (error != 0) {
         return refused(info, "having a page of the node: ", error);
     }
-    found = TNR_NONE;
+    if (gently) {
+        TNR_TRY(bind_trial(state, info, page));
+    }
+    int found = TNR_NONE;
     if (tnri_place_locate(1, &page, &found) == 0 && found >= 0 && found != node) {
         return refused(info, "finding a page on the node: ", 0);
     }

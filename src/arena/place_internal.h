@@ -24,8 +24,8 @@ int tnri_place_locate(uint64_t count, void **addresses, int *nodes);
 
 /*
  * For an area that is to have all its pages on one node at once (Linux only, as numa.c is): let its pages come from the node
- * as long as it has some, and then bring those that came from elsewhere. ENOMEM when the node has no room for them. Under a
- * strict binding the kernel ends a process that touches a page for which the node has no room.
+ * as long as it has some, and then bring those that came from elsewhere. ENOMEM when the node has no room for them, EBUSY when
+ * something holds one where it is. Under a strict binding the kernel ends a process that touches a page for which the node has no room.
  */
 int tnri_place_prefer(void *address, uint64_t bytes, int node);
 int tnri_place_gather(void *address, uint64_t bytes, uint64_t page, int node);

@@ -90,41 +90,63 @@ int tnri_place_prefer(void *address, uint64_t bytes, int node)
     return 0;
 }
 
-int tnri_place_gather(void *address, uint64_t bytes, uint64_t page, int node)
+enum { BATCH = 512 };
+
+/*
+ * Bring some pages to a node. Pieces of a huge page are said to be busy or gone while the first of them takes all of it along,
+ * so what counts is where pages are afterwards. One that is nowhere (swapped out) comes back by the binding that follows.
+ */
+static int gather_batch(uint64_t count, void **pages, int node)
 {
-    enum { CHUNK = 512 };
-    void *pages[CHUNK];
-    int places[CHUNK];
-    int targets[CHUNK];
-    const uint64_t all = bytes / page;
-    for (uint64_t done = 0; done < all;) {
-        const uint64_t count = all - done < CHUNK ? all - done : CHUNK;
-        for (uint64_t i = 0; i < count; i++) {
-            pages[i] = (char *)address + (done + i) * page;
-        }
-        done += count;
-        int error = tnri_place_locate(count, pages, places);
-        unsigned long strays = 0;
-        for (uint64_t i = 0; error == 0 && i < count; i++) {
-            if (places[i] != node) {
-                pages[strays] = pages[i];
-                targets[strays] = node;
-                strays++;
-            }
-        }
-        if (strays == 0 && error == 0) {
-            continue;
-        }
-        /* Moving to a node never ends a process: the kernel looks for room there, and says when there is none. */
-        if (error == 0 && syscall(SYS_move_pages, 0L, strays, pages, targets, places, (long)MPOL_MF_MOVE) < 0) {
-            error = errno;
-        }
-        for (unsigned long i = 0; error == 0 && i < strays; i++) {
-            error = places[i] == node ? 0 : ENOMEM;
-        }
+    enum { TRIES = 8 };
+    void *strays[BATCH];
+    int places[BATCH];
+    int targets[BATCH];
+    int refusal = EBUSY;
+    for (int tries = 0; tries < TRIES; tries++) {
+        const int error = tnri_place_locate(count, pages, places);
         if (error != 0) {
             return error;
         }
+        unsigned long away = 0;
+        for (uint64_t i = 0; i < count; i++) {
+            if (places[i] >= 0 && places[i] != node) {
+                strays[away] = pages[i];
+                targets[away] = node;
+                away++;
+            }
+        }
+        if (away == 0) {
+            return 0;
+        }
+        /* Moving to a node never ends a process: the kernel looks for room there, and says when there is none. */
+        if (syscall(SYS_move_pages, 0L, away, strays, targets, places, (long)MPOL_MF_MOVE) < 0) {
+            return errno;
+        }
+        for (unsigned long i = 0; i < away; i++) {
+            refusal = places[i] == -ENOMEM ? ENOMEM : refusal;
+        }
+        if (refusal == ENOMEM) {
+            return ENOMEM;
+        }
+    }
+    return refusal;
+}
+
+int tnri_place_gather(void *address, uint64_t bytes, uint64_t page, int node)
+{
+    void *pages[BATCH];
+    const uint64_t all = bytes / page;
+    for (uint64_t done = 0; done < all;) {
+        const uint64_t count = all - done < BATCH ? all - done : BATCH;
+        for (uint64_t i = 0; i < count; i++) {
+            pages[i] = (char *)address + (done + i) * page;
+        }
+        const int error = gather_batch(count, pages, node);
+        if (error != 0) {
+            return error;
+        }
+        done += count;
     }
     return 0;
 }

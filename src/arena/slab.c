@@ -96,6 +96,13 @@ static tnr_status grow(tnr_domain *home, uint64_t slots, bool stays)
     return TNR_OK;
 }
 
+/* A text about 5184 bytes that nobody asked for helps nobody: say what they are for. */
+static TNRI_COLD tnr_status no_room(uint64_t slots)
+{
+    return tnri_fail(TNR_ERR_MEMORY, "no room for the handles of %llu tensors, drafts or blocks: %s", TNRI_LLU(slots),
+                     tnr_last_error());
+}
+
 /* Make sure of a free slot, unless the home is full. One thread grows; the others find what it added. */
 static TNRI_COLD tnr_status refill(tnr_domain *home)
 {
@@ -111,7 +118,7 @@ static TNRI_COLD tnr_status refill(tnr_domain *home)
         status = grow(home, slots, false);
     }
     tnri_lock_give(&slab->growing);
-    return status;
+    return status == TNR_ERR_MEMORY ? no_room(slots) : status;
 }
 
 tnr_status tnri_slab_reserve(tnr_domain *home, uint64_t handles)
@@ -128,6 +135,9 @@ tnr_status tnri_slab_reserve(tnr_domain *home, uint64_t handles)
             break;
         }
         status = grow(home, slots, true);
+        if (status == TNR_ERR_MEMORY) {
+            (void)no_room(slots);
+        }
     }
     tnri_lock_give(&slab->growing);
     return status;
@@ -146,6 +156,7 @@ tnr_status tnri_handle_take(tnr_domain *domain, tnr_allocation_reason reason, ui
     tnri_handle *taken = slab->free;
     slab->free = taken->next;
     domain->users++;
+    domain->handles++;
     if (reason != TNR_ALLOCATION_REASON_END) {
         domain->ledger.allocations[reason].count++;
         domain->ledger.allocations[reason].bytes += bytes;
@@ -212,6 +223,7 @@ void tnri_handle_cancel(tnr_domain *domain, tnr_allocation_reason reason, uint64
     handle->next = slab->free;
     slab->free = handle;
     domain->users--;
+    domain->handles--;
     if (reason != TNR_ALLOCATION_REASON_END) {
         domain->ledger.allocations[reason].count--;
         domain->ledger.allocations[reason].bytes -= bytes;
@@ -235,6 +247,7 @@ void tnri_handle_give(tnr_domain *domain, tnri_handle *handle, bool released)
         domain->ledger.releases++;
     }
     domain->users--;
+    domain->handles--;
     const bool last = domain->closed && domain->users == 0;
     tnri_lock_give(&slab->lock);
     if (TNRI_UNLIKELY(last)) {

@@ -237,16 +237,7 @@ static const char *node_list(const tnr_topology *topology, char *text, int room)
             text[length++] = ',';
             text[length++] = ' ';
         }
-        char digits[4];
-        int count = 0;
-        int rest = topology->nodes[index].node; /* below 1024 */
-        do {
-            digits[count++] = (char)('0' + rest % 10);
-            rest /= 10;
-        } while (rest != 0);
-        while (count > 0) {
-            text[length++] = digits[--count];
-        }
+        length += tnri_put_decimal(text + length, (uint64_t)topology->nodes[index].node); /* below 1024 */
     }
     text[length] = '\0';
     return text;

@@ -9,6 +9,8 @@
  *   them. hwloc puts a node without CPUs at the whole machine: beside nodes of some part of it, such a one is near nobody.
  * - A node without memory is none, where hwloc knows the memory of any: its CPUs are CPUs without local memory.
  *
+ * - A CPU that is near no usable node has a nearest one all the same (topology.h).
+ *
  * hwloc allocates by itself, from the C library, from open to close. After loading it is only read, so any thread may ask.
  */
 #include <errno.h>
@@ -229,6 +231,71 @@ static int node_of(const tnr_topology *topology, unsigned cpu, int widest)
     return near;
 }
 
+/* ---- The nearest node of a CPU that is near none ---------------------------------------------------------------------------- */
+
+/* The tightest node around a CPU, usable or not; NULL: none. */
+static hwloc_obj_t node_around(hwloc_topology_t system, unsigned cpu)
+{
+    hwloc_obj_t found = NULL;
+    for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(system, HWLOC_OBJ_NUMANODE, node)) != NULL;) {
+        if (hwloc_bitmap_isset(node->cpuset, cpu) != 0 &&
+            (found == NULL || hwloc_bitmap_weight(node->cpuset) < hwloc_bitmap_weight(found->cpuset))) {
+            found = node;
+        }
+    }
+    return found;
+}
+
+/* By the system's table; UINT64_MAX: it does not tell. */
+static uint64_t distance(struct hwloc_distances_s *known, hwloc_obj_t from, hwloc_obj_t to)
+{
+    if (known == NULL || from == NULL) {
+        return UINT64_MAX;
+    }
+    const int row = hwloc_distances_obj_index(known, from);
+    const int column = hwloc_distances_obj_index(known, to);
+    return row < 0 || column < 0 ? UINT64_MAX : known->values[(unsigned)row * known->nbobjs + (unsigned)column];
+}
+
+/* Depth of the smallest part of the machine that has the CPU and all of the node's CPUs; 0, the whole, for a node without. */
+static int common_depth(hwloc_obj_t pu, hwloc_obj_t node)
+{
+    if (hwloc_bitmap_iszero(node->cpuset) != 0) {
+        return 0;
+    }
+    hwloc_obj_t part = pu;
+    while (part->parent != NULL && hwloc_bitmap_isincluded(node->cpuset, part->cpuset) == 0) {
+        part = part->parent;
+    }
+    return part->depth;
+}
+
+static int nearest_of(const tnr_topology *topology, struct hwloc_distances_s *known, hwloc_obj_t pu)
+{
+    hwloc_topology_t system = system_of(topology);
+    const hwloc_obj_t from = node_around(system, pu->os_index);
+    int nearest = TNR_NONE;
+    uint64_t least = 0;
+    int deepest = 0;
+    for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(system, HWLOC_OBJ_NUMANODE, node)) != NULL;) {
+        const int number = (int)node->os_index;
+        if (node->os_index >= TNR_MAX_NODES || !tnr_node_set_has(&topology->usable_nodes, number)) {
+            continue;
+        }
+        const uint64_t away = distance(known, from, node);
+        const int depth = common_depth(pu, node);
+        const bool closer = away != least ? away < least : depth != deepest ? depth > deepest : number < nearest;
+        if (nearest == TNR_NONE || closer) {
+            nearest = number;
+            least = away;
+            deepest = depth;
+        }
+    }
+    return nearest;
+}
+
+/* ---- CPUs and nodes ----------------------------------------------------------------------------------------------------------- */
+
 /* Usable CPUs in an object's set. */
 static int usable_in(hwloc_const_bitmap_t usable, hwloc_const_cpuset_t set, hwloc_bitmap_t scratch)
 {
@@ -236,9 +303,18 @@ static int usable_in(hwloc_const_bitmap_t usable, hwloc_const_cpuset_t set, hwlo
     return failed == 0 ? hwloc_bitmap_weight(scratch) : 0;
 }
 
-static void fill_caches(tnr_cpu_info *info, hwloc_obj_t pu, hwloc_const_bitmap_t usable, hwloc_bitmap_t scratch)
+/* Cores of the machine in an object's set; its CPUs where hwloc sees no cores. */
+static int cores_in(hwloc_topology_t system, hwloc_const_cpuset_t set)
+{
+    const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(system, set, HWLOC_OBJ_CORE);
+    return cores > 0 ? cores : hwloc_bitmap_weight(set);
+}
+
+static void fill_caches(hwloc_topology_t system, tnr_cpu_info *info, hwloc_obj_t pu, hwloc_const_bitmap_t usable,
+                        hwloc_bitmap_t scratch)
 {
     info->line_bytes = TNRI_UNIT;
+    info->l3 = TNR_NONE;
     for (hwloc_obj_t at = pu->parent; at != NULL; at = at->parent) {
         if (at->type == HWLOC_OBJ_L1CACHE) {
             info->l1_bytes = at->attr->cache.size;
@@ -249,12 +325,15 @@ static void fill_caches(tnr_cpu_info *info, hwloc_obj_t pu, hwloc_const_bitmap_t
         } else if (at->type == HWLOC_OBJ_L3CACHE) {
             info->l3_bytes = at->attr->cache.size;
             info->l3_cpus = usable_in(usable, at->cpuset, scratch);
+            info->l3_cores = cores_in(system, at->cpuset);
+            info->l3 = (int)at->logical_index;
         }
     }
 }
 
 /* In hwloc's order, in which the CPUs of a core stand together. */
-static void fill_cpus(tnr_topology *topology, hwloc_const_bitmap_t usable, hwloc_bitmap_t scratch)
+static void fill_cpus(tnr_topology *topology, struct hwloc_distances_s *known, hwloc_const_bitmap_t usable,
+                      hwloc_bitmap_t scratch)
 {
     hwloc_topology_t system = system_of(topology);
     hwloc_obj_t last_core = NULL;
@@ -276,9 +355,10 @@ static void fill_cpus(tnr_topology *topology, hwloc_const_bitmap_t usable, hwloc
         tnr_cpu_info *info = &topology->cpus[tnri_cpu_rank(&topology->usable_cpus, (int)pu->os_index)];
         info->cpu = (int)pu->os_index;
         info->node = node_of(topology, pu->os_index, widest);
+        info->nearest = info->node != TNR_NONE ? info->node : nearest_of(topology, known, pu);
         info->core = core;
         info->sibling = sibling;
-        fill_caches(info, pu, usable, scratch);
+        fill_caches(system, info, pu, usable, scratch);
     }
 }
 
@@ -309,8 +389,19 @@ tnr_status tnri_topology_fill(tnr_topology *topology)
     hwloc_bitmap_t scratch = hwloc_bitmap_alloc();
     const bool good = usable != NULL && scratch != NULL && copy_set(usable, &topology->usable_cpus);
     if (good) {
-        fill_cpus(topology, usable, scratch);
+        hwloc_topology_t system = system_of(topology);
+        struct hwloc_distances_s *known = NULL;
+        unsigned tables = 1;
+        if (hwloc_distances_get_by_type(system, HWLOC_OBJ_NUMANODE, &tables, &known, HWLOC_DISTANCES_KIND_MEANS_LATENCY,
+                                        0) != 0 ||
+            tables == 0) {
+            known = NULL;
+        }
+        fill_cpus(topology, known, usable, scratch);
         fill_nodes(topology);
+        if (known != NULL) {
+            hwloc_distances_release(system, known);
+        }
     }
     hwloc_bitmap_free(scratch);
     hwloc_bitmap_free(usable);

@@ -32,6 +32,7 @@ tnr_status tnri_topology_fill(tnr_topology *topology)
         tnr_cpu_info *info = &topology->cpus[at];
         info->cpu = cpu;
         info->core = at;
+        info->l3 = TNR_NONE;
         info->line_bytes = TNRI_UNIT;
     }
     return TNR_OK;

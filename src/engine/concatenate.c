@@ -71,11 +71,11 @@ static tnr_status end(tnr_engine *engine, joined *call, tnri_target target)
  * ------------------------------------------------------------------------------------------------------------------------
  */
 
-typedef struct pieces {
+typedef struct joining {
     const joined *call;
     int axis;
-    int64_t count;
-} pieces;
+    tnri_strips strips;
+} joining;
 
 /* Where input i goes, `begin` indices along the axis. */
 static void input_box(const joined *call, int axis, int i, int64_t begin, tnri_box *box)
@@ -86,46 +86,52 @@ static void input_box(const joined *call, int axis, int i, int64_t begin, tnri_b
     box->source = call->operands[1 + i].data;
 }
 
-/* A run of inputs; their places are found by adding up those before. */
-static void copy_inputs(void *context, int64_t piece)
+/* A strip; the inputs' places are found by adding up those before. */
+static void join_strip(const joining *all, int64_t first, int64_t last)
 {
-    const pieces *all = context;
-    int64_t first;
-    int64_t last;
+    const joined *call = all->call;
+    const bool along = all->axis == all->strips.axis; /* then the strip has a few inputs only, else a part of each */
     int64_t begin = 0;
-    tnri_piece_of(all->call->count, all->count, piece, &first, &last);
-    for (int i = 0; i < (int)last; ++i) {
-        if (i >= (int)first && all->call->operands[1 + i].data != NULL) {
+    for (int i = 0; i < call->count && (!along || begin < last); ++i) {
+        const int64_t extent = call->operands[1 + i].view->shape[all->axis];
+        if (call->operands[1 + i].data != NULL && (!along || begin + extent > first)) {
             tnri_box box;
-            input_box(all->call, all->axis, i, begin, &box);
-            tnri_box_run(&box);
+            input_box(call, all->axis, i, begin, &box);
+            tnri_box_run_strip(&all->strips, &box, all->strips.axis, along ? begin : 0, 1, first, last);
         }
-        begin += all->call->operands[1 + i].view->shape[all->axis];
+        begin += extent;
     }
 }
 
-/* Few inputs are each cut for all lanes, many are dealt out. */
+static void run_piece(void *context, int64_t piece)
+{
+    const joining *all = context;
+    int64_t begin;
+    int64_t last;
+    tnri_piece_of(all->strips.extent, all->strips.pieces, piece, &begin, &last);
+    while (begin < last) {
+        const int64_t end = last - begin < all->strips.block ? last : begin + all->strips.block;
+        join_strip(all, begin, end);
+        begin = end;
+    }
+}
+
 static void compute(tnr_engine *engine, const joined *call, int axis)
 {
-    const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);
-    const int lanes = tnri_engine_lanes(engine, tnri_move_time(bytes));
-    if (bytes == 0) {
+    if (tnri_shape_extent_bytes(call->dtype, call->rank, call->shape) == 0) {
         return;
     }
-    if (lanes == 1 || call->count >= 8 * lanes) {
-        pieces all = {call, axis, lanes == 1 ? 1 : 4 * (int64_t)lanes};
-        tnri_engine_run(engine, all.count, copy_inputs, &all);
-        return;
+    tnri_box whole;
+    tnri_box_make(&whole, call->out, call->operands[0].data, NULL, call->out->strides);
+    joining all = {.call = call, .axis = axis};
+    tnri_box one = whole; /* as large as an input on average */
+    const int64_t mean = call->shape[axis] / call->count;
+    tnri_box_narrow(&one, axis, 0, mean > 0 ? mean : 1, 1);
+    tnri_strips_make(engine, &whole, tnri_box_run_bytes(&one), &all.strips);
+    if (axis == all.strips.axis) { /* one input after the other, as large as they are */
+        all.strips.block = all.strips.extent;
     }
-    int64_t begin = 0;
-    for (int i = 0; i < call->count; ++i) {
-        if (call->operands[1 + i].data != NULL) {
-            tnri_box box;
-            input_box(call, axis, i, begin, &box);
-            tnri_box_run_on_lanes(engine, &box);
-        }
-        begin += call->operands[1 + i].view->shape[axis];
-    }
+    tnri_engine_run(engine, all.strips.lanes, all.strips.pieces, run_piece, &all);
 }
 
 /*

@@ -2,52 +2,29 @@
 /*
  * An axis made the diagonal of two. (Taking a diagonal out is a copy of a view: structure.c.)
  *
- * What is off the diagonal is zeroed column by column where the square is small, each element written once. In larger
- * squares the diagonal is so small a part that zeroing everything first costs less than going round it.
+ * The output is zeroed and the diagonal written over that, strip by strip, while a strip is in the cache.
  */
 #include "structure_internal.h"
 
 static const tnri_rearrangement op_embed = {"embed_diagonal", TNR_COPY_EMBED_DIAGONAL};
 
-#define SMALL_SIDE 8
-#define SMALL_BYTES 32768 /* all of the output is in the first-level cache when the diagonal is written */
-
-/* Zero the rest of the square of axes `row` and `column`, of which `column` is the outer one in memory. */
-static void zero_off_diagonal(tnr_engine *engine, const tnri_box *zeros, int row, int column)
-{
-    const int64_t side = zeros->shape[row];
-    for (int64_t j = 0; j < side; ++j) {
-        tnri_box part = *zeros;
-        tnri_box_narrow(&part, column, j, 1, 1);
-        tnri_box above = part;
-        if (j > 0) {
-            tnri_box_narrow(&above, row, 0, j, 1);
-            tnri_box_run_on_lanes(engine, &above);
-        }
-        if (j + 1 < side) {
-            tnri_box_narrow(&part, row, j + 1, side - j - 1, 1);
-            tnri_box_run_on_lanes(engine, &part);
-        }
-    }
-}
-
 /* `axis` of a and the new axis `at` of the output. */
 static void compute(tnr_engine *engine, const tnr_view *a, int axis, int at, const tnri_call *call)
 {
     const tnr_view *out = call->out;
-    const uint64_t bytes = tnri_shape_extent_bytes(out->dtype, out->rank, out->shape);
-    if (bytes == 0) {
+    if (tnri_shape_extent_bytes(out->dtype, out->rank, out->shape) == 0) {
         return;
     }
-    const int other = axis < at ? axis : axis + 1; /* where `axis` went */
+    tnri_patches patches;
     tnri_box box;
     tnri_box_make(&box, out, call->operands[0].data, NULL, out->strides);
-    if (out->shape[at] > SMALL_SIDE || (bytes <= SMALL_BYTES && out->shape[at] > 1)) {
-        tnri_box_run_on_lanes(engine, &box);
-    } else {
-        const bool at_is_outer = tnri_magnitude(out->strides[at]) > tnri_magnitude(out->strides[other]);
-        zero_off_diagonal(engine, &box, at_is_outer ? other : at, at_is_outer ? at : other);
-    }
+    const int other = axis < at ? axis : axis + 1; /* where `axis` went */
+    const bool square =
+        a->shape[axis] > 1; /* index (1, 1) is in the output: the sum of its strides is a step inside it */
+    const int64_t step = square ? out->strides[at] + out->strides[other] : INT64_MAX / 16;
+    tnri_patches_begin(engine, &box, tnri_magnitude(step) * box.width, &patches);
+    const int cut = patches.strips.axis;
+    tnri_patches_add(&patches, &box, cut, 0, 1);
     box.rank = a->rank;
     box.source = call->operands[1].data;
     for (int i = 0; i < a->rank; ++i) {
@@ -55,11 +32,13 @@ static void compute(tnr_engine *engine, const tnr_view *a, int axis, int at, con
         box.shape[i] = a->shape[i];
         box.source_strides[i] = a->strides[i];
         box.target_strides[i] = out->strides[to];
-        if (i == axis && a->shape[i] > 1) { /* index (1, 1) is in the output: the sum is a step inside it */
-            box.target_strides[i] += out->strides[at];
+        if (i == axis && square) {
+            box.target_strides[i] = step;
         }
     }
-    tnri_box_run_on_lanes(engine, &box);
+    /* along either axis of the square the diagonal has the same indices */
+    tnri_patches_add(&patches, &box, cut == at ? axis : cut < at ? cut : cut - 1, 0, 1);
+    tnri_patches_end(&patches);
 }
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, int axis, int at, tnri_target target)

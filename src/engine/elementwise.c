@@ -13,8 +13,11 @@
 
 #define SMALL_NANOSECONDS 1000 /* estimated; below, one run is one kernel call on the calling thread */
 #define PICOSECONDS_EACH 125   /* and this is what moving an element is taken to cost there */
+#define SMALL_PLANE 256        /* elements; two axes of so few are one kernel call as they are, in whatever order */
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const repeat_advice = ": tnr_view_broadcast repeats a view along axes";
 
 /* Do two inputs of different dtypes go together? *lifted is the one that counts as complex, 1 or 2. */
 static TNRI_NOINLINE tnr_status lift(const tnri_operation *op, const tnr_view *a, const tnr_view *b, int *lifted)
@@ -49,21 +52,6 @@ static tnr_dtype result_of(const tnri_operation *op, tnr_dtype dtype)
 
 #define INDEX_TEXT 21 /* characters of one index: ", " and 19 digits */
 
-/* Digits of a number >= 0, and where they end: the library has no stdio. */
-static char *put_number(char *at, int64_t number)
-{
-    char digits[20];
-    int count = 0;
-    do {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    while (count > 0) {
-        *at++ = digits[--count];
-    }
-    return at;
-}
-
 /* The index of the first element that the scan finds, in the view's own order, for the text: nothing is fast here any more. */
 static TNRI_NOINLINE tnr_status fail_forbidden(const tnri_operation *op, const tnr_view *view, const char *data,
                                                tnri_run_scan scan)
@@ -92,7 +80,7 @@ static TNRI_NOINLINE tnr_status fail_forbidden(const tnri_operation *op, const t
             *end++ = ',';
             *end++ = ' ';
         }
-        end = put_number(end, index[i]);
+        end += tnri_put_decimal(end, (uint64_t)index[i]);
     }
     *end = '\0';
     return tnri_fail(TNR_ERR_NUMERIC, "%s: %s at index [%s] of b", op->name, op->forbidden, text);
@@ -145,7 +133,11 @@ compute(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, con
         strides[k] = view->rank == 0 ? still : view->strides;
         widths[k] = (size_t)1 << tnri_dtype_shift[view->dtype];
     }
-    tnri_plane p; /* one run: nothing to order or merge */
+    tnri_plane p; /* one run, or a small plane: nothing to order or merge */
+    p.lines = 1;
+    for (int k = 0; k <= inputs; ++k) {
+        p.jump[k] = 0;
+    }
     if (call->rank == 1 && call->shape[0] > 1) {
         p.count = call->shape[0];
         for (int k = 0; k <= inputs; ++k) {
@@ -155,24 +147,29 @@ compute(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, con
         for (int k = 0; k <= inputs; ++k) {
             p.step[k] = strides[k] == still ? 0 : (int64_t)widths[k];
         }
+    } else if (call->rank == 2 && call->shape[0] * call->shape[1] <= SMALL_PLANE) {
+        p.count = call->shape[0];
+        p.lines = call->shape[1];
+        for (int k = 0; k <= inputs; ++k) {
+            p.step[k] = p.count > 1 ? strides[k][0] * (int64_t)widths[k] : 0;
+            p.jump[k] = p.lines > 1 ? strides[k][1] * (int64_t)widths[k] : 0;
+        }
     } else {
         compute_large(engine, op, call, strides, widths, kernel);
         return;
     }
     if (p.count > SMALL_NANOSECONDS * 1000 / PICOSECONDS_EACH ||
-        (uint64_t)p.count * op->picoseconds > SMALL_NANOSECONDS * UINT64_C(1000)) {
+        (uint64_t)(p.count * p.lines) * op->picoseconds > SMALL_NANOSECONDS * UINT64_C(1000)) {
         compute_large(engine, op, call, strides, widths, kernel);
         return;
     }
-    if (p.count == 0) {
+    if (p.count == 0 || p.lines == 0) {
         return;
     }
     p.operands = 1 + inputs;
     p.stream = false;
-    p.lines = 1;
     for (int k = 0; k <= inputs; ++k) {
         p.data[k] = call->operands[k].data;
-        p.jump[k] = 0;
     }
     if (inputs == 2 && op->swaps) {
         char *const data = p.data[1];
@@ -181,6 +178,9 @@ compute(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, con
         p.step[1] = p.step[2];
         p.data[2] = data;
         p.step[2] = step;
+        const int64_t jump = p.jump[1];
+        p.jump[1] = p.jump[2];
+        p.jump[2] = jump;
     }
     kernel(&p);
 }
@@ -250,7 +250,7 @@ static inline __attribute__((always_inline)) tnr_status inside(tnr_engine *engin
                 return tnri_fail_dtype(op->name, dtype, c->dtype);
             }
             if (TNRI_UNLIKELY(c->rank != 0 && !tnri_has_shape(c, like->rank, like->shape))) {
-                return tnri_fail_shape(op->name, op->inputs[2], like->rank, like->shape, c);
+                return tnri_fail_shape(op->name, op->inputs[2], like->rank, like->shape, c, repeat_advice);
             }
         }
         if (TNRI_UNLIKELY(b->dtype != dtype)) {
@@ -261,7 +261,7 @@ static inline __attribute__((always_inline)) tnr_status inside(tnr_engine *engin
             dtype = lifted == 1 ? b->dtype : dtype;
         }
         if (TNRI_UNLIKELY(b->rank != 0 && !tnri_has_shape(b, like->rank, like->shape))) {
-            return tnri_fail_shape(op->name, op->inputs[1], like->rank, like->shape, b);
+            return tnri_fail_shape(op->name, op->inputs[1], like->rank, like->shape, b, repeat_advice);
         }
     }
     const tnr_dtype result = op->rule == TNRI_ONE_DTYPE || op->rule == TNRI_MIXES_SCALAR ? dtype : result_of(op, dtype);

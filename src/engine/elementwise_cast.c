@@ -76,7 +76,9 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
 
 tnr_status tnr_cast(tnr_engine *engine, const tnr_view *a, tnr_dtype dtype, tnr_tensor **out)
 {
-    TNR_REQUIRE(dtype > TNR_DTYPE_NONE && dtype < TNR_DTYPE_END, TNR_ERR_ARGUMENT, "cast: %d is no dtype", (int)dtype);
+    if (dtype <= TNR_DTYPE_NONE || dtype >= TNR_DTYPE_END) {
+        return tnri_fail_enumeration("cast", "dtype", (int)dtype);
+    }
     return tnri_elementwise_one(engine, &casts[dtype], a, (tnri_target){.made = out});
 }
 

@@ -36,8 +36,8 @@ static const tnri_operation op_select = {
 };
 
 /* Greater is less with the inputs exchanged. */
-static const tnri_operation comparisons[TNR_GREATER_EQUAL + 1] = {
-    [TNR_EQUAL] =
+static const tnri_operation comparisons[TNR_COMPARE_GREATER_EQUAL + 1] = {
+    [TNR_COMPARE_EQUAL] =
         {
             .name = "compare",
             .rows = TNRI_ROWS(tnri_order_kernels, equal),
@@ -46,7 +46,7 @@ static const tnri_operation comparisons[TNR_GREATER_EQUAL + 1] = {
             .inputs = {"a", "b"},
             .picoseconds = 100,
         },
-    [TNR_NOT_EQUAL] =
+    [TNR_COMPARE_NOT_EQUAL] =
         {
             .name = "compare",
             .rows = TNRI_ROWS(tnri_order_kernels, not_equal),
@@ -55,7 +55,7 @@ static const tnri_operation comparisons[TNR_GREATER_EQUAL + 1] = {
             .inputs = {"a", "b"},
             .picoseconds = 100,
         },
-    [TNR_LESS] =
+    [TNR_COMPARE_LESS] =
         {
             .name = "compare",
             .rows = TNRI_ROWS(tnri_order_kernels, less),
@@ -64,7 +64,7 @@ static const tnri_operation comparisons[TNR_GREATER_EQUAL + 1] = {
             .inputs = {"a", "b"},
             .picoseconds = 100,
         },
-    [TNR_LESS_EQUAL] =
+    [TNR_COMPARE_LESS_EQUAL] =
         {
             .name = "compare",
             .rows = TNRI_ROWS(tnri_order_kernels, less_equal),
@@ -73,7 +73,7 @@ static const tnri_operation comparisons[TNR_GREATER_EQUAL + 1] = {
             .inputs = {"a", "b"},
             .picoseconds = 100,
         },
-    [TNR_GREATER] =
+    [TNR_COMPARE_GREATER] =
         {
             .name = "compare",
             .rows = TNRI_ROWS(tnri_order_kernels, less),
@@ -83,7 +83,7 @@ static const tnri_operation comparisons[TNR_GREATER_EQUAL + 1] = {
             .swaps = true,
             .picoseconds = 100,
         },
-    [TNR_GREATER_EQUAL] =
+    [TNR_COMPARE_GREATER_EQUAL] =
         {
             .name = "compare",
             .rows = TNRI_ROWS(tnri_order_kernels, less_equal),
@@ -117,9 +117,8 @@ tnr_status tnr_minimum_into(tnr_engine *engine, const tnr_view *a, const tnr_vie
 
 static tnr_status check_comparison(tnr_comparison comparison)
 {
-    TNR_REQUIRE((unsigned)comparison <= TNR_GREATER_EQUAL, TNR_ERR_ARGUMENT, "compare: %d is no comparison",
-                (int)comparison);
-    return TNR_OK;
+    const bool known = (unsigned)comparison <= TNR_COMPARE_GREATER_EQUAL;
+    return known ? TNR_OK : tnri_fail_enumeration("compare", "comparison", (int)comparison);
 }
 
 tnr_status tnr_compare(tnr_engine *engine, tnr_comparison comparison, const tnr_view *a, const tnr_view *b,

@@ -11,8 +11,8 @@
  *
  * An output that the caches would not hold is written past them: without that, each of its lines is first read.
  */
+#include "../storage/stream.h"
 #include "elementwise_internal.h"
-#include "kernels/stream.inl.h"
 
 #define SHORT_RUN 8     /* below this many elements, runs are better walked across */
 #define STRIP_LINES 256 /* so many lines at a time then: their cache lines are met again for each element of the run */
@@ -38,13 +38,11 @@ typedef struct walk {
     int64_t each;  /* and of the others; the last may have less */
 } walk;
 
-static int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
 /* ---- Planes ------------------------------------------------------------------------------------------------------------------- */
 
 static bool lies_across(int64_t step, int64_t jump)
 {
-    return magnitude(step) >= CACHE_LINE && jump != 0 && magnitude(jump) < CACHE_LINE;
+    return tnri_magnitude(step) >= CACHE_LINE && jump != 0 && tnri_magnitude(jump) < CACHE_LINE;
 }
 
 /* Axis along which an input has its neighbours, when it has none along axis 0; 0: there is no such input. */
@@ -215,7 +213,7 @@ static void walk_nest(const walk *work, tnri_nest *nest)
         }
     } while (tnri_nest_step(nest, 2));
     if (work->stream) {
-        TNRI_STREAM_FENCE();
+        tnri_stream_fence();
     }
 }
 
@@ -278,7 +276,7 @@ static int64_t cut(walk *work, int lanes, int64_t bytes)
 static void run_work(tnr_engine *engine, walk *work, int lanes, int64_t out_bytes)
 {
     if (lanes > 1) {
-        tnri_engine_run(engine, cut(work, lanes, out_bytes), run_piece, work);
+        tnri_engine_run(engine, lanes, cut(work, lanes, out_bytes), run_piece, work);
         return;
     }
     tnri_nest nest = work->nest;

@@ -15,13 +15,14 @@
 static tnr_status take_team(const char *op, tnr_engine *engine, tnr_topology *topology, const tnr_cpu_set *cpus)
 {
     TNR_TRY(tnri_caches_of(topology, cpus, &engine->l2_bytes, &engine->l3_bytes));
-    const uint64_t bytes = tnri_team_bytes(tnr_cpu_set_count(cpus));
+    uint64_t bytes;
+    TNR_TRY(tnri_team_need(topology, cpus, &bytes));
     if (bytes == 0) {
         return TNR_OK;
     }
     TNR_TRY(tnri_node_of_cpus(topology, cpus, &engine->node));
     TNR_TRY(tnri_block_take(engine->domain, bytes, &engine->team_block));
-    return tnri_team_start(op, engine->team_block.address, cpus, &engine->team);
+    return tnri_team_start(op, engine->team_block.address, topology, cpus, &engine->team);
 }
 
 /* Everything that is only an engine's own. On failure the engine has what was taken. Scratch last, for it is in the ledger. */
@@ -133,6 +134,17 @@ tnr_status tnr_engine_destroy(tnr_engine **engine)
     return TNR_OK;
 }
 
+tnr_status tnri_engine_records_need(uint64_t buffers, tnr_need *need)
+{
+    tnr_need sum;
+    tnr_need pool;
+    TNR_TRY(tnri_record_need(sizeof(tnr_engine), &sum));
+    TNR_TRY(tnr_pool_need(buffers, &pool));
+    TNR_TRY(tnr_need_add(&sum, &pool, 1));
+    *need = sum;
+    return TNR_OK;
+}
+
 tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, tnr_need *need)
 {
     TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "engine need: need is NULL");
@@ -142,13 +154,11 @@ tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, 
     if (taken.topology != NULL) {
         tnr_cpu_set cpus;
         TNR_TRY(tnri_engine_cpus("engine need", &taken, &cpus));
-        team_bytes = tnri_team_bytes(tnr_cpu_set_count(&cpus));
+        TNR_TRY(tnri_team_need(taken.topology, &cpus, &team_bytes));
     }
     tnr_need sum;
     tnr_need term;
-    TNR_TRY(tnri_record_need(sizeof(tnr_engine), &sum));
-    TNR_TRY(tnr_pool_need(buffers, &term));
-    TNR_TRY(tnr_need_add(&sum, &term, 1));
+    TNR_TRY(tnri_engine_records_need(buffers, &sum));
     const uint64_t blocks[2] = {taken.scratch_bytes, team_bytes};
     for (int i = 0; i < 2; ++i) {
         if (blocks[i] != 0) {
@@ -242,8 +252,40 @@ tnr_status tnri_view_refuse(const char *op, const char *name, const tnr_view *vi
 
 tnr_status tnri_fail_dtype(const char *op, tnr_dtype expected, tnr_dtype found)
 {
-    return tnri_fail(TNR_ERR_DTYPE, "%s: operands must have one dtype, expected %s, found %s", op,
+    return tnri_fail(TNR_ERR_DTYPE,
+                     "%s: operands must have one dtype, expected %s, found %s: tnr_cast makes one of the other", op,
                      tnr_dtype_name(expected), tnr_dtype_name(found));
+}
+
+tnr_status tnri_fail_out_dtype(const char *op, tnr_dtype expected, tnr_dtype found)
+{
+    return tnri_fail(TNR_ERR_DTYPE, "%s: out is %s, expected %s", op, tnr_dtype_name(found), tnr_dtype_name(expected));
+}
+
+tnr_status tnri_axis_enter(const char *op, int axis, int rank, uint64_t *axes)
+{
+    TNR_REQUIRE(axis >= 0 && axis < rank, TNR_ERR_BOUNDS, "%s: axis %d of a tensor of rank %d", op, axis, rank);
+    const uint64_t bit = UINT64_C(1) << axis;
+    TNR_REQUIRE((*axes & bit) == 0, TNR_ERR_ARGUMENT, "%s: axis %d is listed twice", op, axis);
+    *axes |= bit;
+    return TNR_OK;
+}
+
+tnr_status tnri_axes_enter(const char *op, const int *axes, int axis_count, int rank, uint64_t *entered)
+{
+    TNR_REQUIRE(axis_count >= 0 && (axes != NULL || axis_count == 0), TNR_ERR_ARGUMENT,
+                "%s: %d axes at a NULL list, or a negative count", op, axis_count);
+    uint64_t all = 0;
+    for (int i = 0; i < axis_count; ++i) {
+        TNR_TRY(tnri_axis_enter(op, axes[i], rank, &all));
+    }
+    *entered = all;
+    return TNR_OK;
+}
+
+tnr_status tnri_fail_enumeration(const char *op, const char *name, int value)
+{
+    return tnri_fail(TNR_ERR_ARGUMENT, "%s: %s is %d, which is none of its values", op, name, value);
 }
 
 tnr_status tnri_fail_unsupported(const char *op, tnr_dtype dtype)
@@ -251,13 +293,14 @@ tnr_status tnri_fail_unsupported(const char *op, tnr_dtype dtype)
     return tnri_fail(TNR_ERR_UNSUPPORTED, "%s: not defined for %s", op, tnr_dtype_name(dtype));
 }
 
-tnr_status tnri_fail_shape(const char *op, const char *what, int rank, const int64_t *expected, const tnr_view *found)
+tnr_status tnri_fail_shape(const char *op, const char *what, int rank, const int64_t *expected, const tnr_view *found,
+                           const char *advice)
 {
-    TNR_REQUIRE(rank == found->rank, TNR_ERR_SHAPE, "%s: %s has rank %d, expected %d", op, what, (int)found->rank,
-                rank);
+    TNR_REQUIRE(rank == found->rank, TNR_ERR_SHAPE, "%s: %s has rank %d, expected %d%s", op, what, (int)found->rank,
+                rank, advice);
     for (int i = 0; i < rank; ++i) {
-        TNR_REQUIRE(expected[i] == found->shape[i], TNR_ERR_SHAPE, "%s: %s has extent %lld on axis %d, expected %lld",
-                    op, what, TNRI_LL(found->shape[i]), i, TNRI_LL(expected[i]));
+        TNR_REQUIRE(expected[i] == found->shape[i], TNR_ERR_SHAPE, "%s: %s has extent %lld on axis %d, expected %lld%s",
+                    op, what, TNRI_LL(found->shape[i]), i, TNRI_LL(expected[i]), advice);
     }
-    return tnri_fail(TNR_ERR_SHAPE, "%s: %s does not fit", op, what);
+    return tnri_fail(TNR_ERR_SHAPE, "%s: %s does not fit%s", op, what, advice);
 }

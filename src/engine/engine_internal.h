@@ -37,7 +37,7 @@ struct tnr_engine {
     tnri_team *team;        /* NULL: the calling thread alone */
     int node;               /* of all its CPUs; TNR_NONE: several, or no team */
     uint64_t l2_bytes;      /* of one of its CPUs */
-    uint64_t l3_bytes;      /* of one of its CPUs, shared; 0: none, or unknown */
+    uint64_t l3_bytes;      /* its cores' share of a third-level cache; 0: none, or unknown */
     tnr_topology *topology; /* whose user it is, or NULL */
     tnr_domain *domain;     /* holds this struct and the scratch */
     tnr_domain *output;     /* where outputs are made */
@@ -82,7 +82,10 @@ tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data);
 /* As tnr_engine_destroy, for a thread that is inside: on failure it is outside again and nothing has changed. */
 tnr_status tnri_engine_end(tnr_engine *engine);
 
-/* ---- Several workers (team.c, team_inline.c) -------------------------------------------------------------------------------- */
+/* What an engine takes of the home of its domain: all but its team, its scratch and the bytes of its pool's buffers. */
+tnr_status tnri_engine_records_need(uint64_t buffers, tnr_need *need);
+
+/* ---- Several workers (team_call.c, team_worth.c; team_inline.c) -------------------------------------------------------------------------------- */
 
 /* One piece of an operation; pieces of one call may run at the same time, in any order, on any thread. */
 typedef void (*tnri_task)(void *context, int64_t piece);
@@ -93,8 +96,11 @@ typedef void (*tnri_task)(void *context, int64_t piece);
  */
 int tnri_engine_lanes(const tnr_engine *engine, uint64_t nanoseconds);
 
-/* Run task(context, p) for every p in 0..pieces-1; all are done, and what they wrote is seen, when it returns. */
-void tnri_engine_run(tnr_engine *engine, int64_t pieces, tnri_task task, void *context);
+/*
+ * Run task(context, p) for every p in 0..pieces-1, on no more lanes than tnri_engine_lanes has told (1: on the calling thread);
+ * all are done, and what they wrote is seen, when it returns. Pieces compute in the caller's floating-point environment.
+ */
+void tnri_engine_run(tnr_engine *engine, int lanes, int64_t pieces, tnri_task task, void *context);
 
 /* Should outputs of an operation that touches so many bytes in all be written past the caches? (caches.c) */
 bool tnri_engine_streams(const tnr_engine *engine, uint64_t bytes);
@@ -186,11 +192,13 @@ static inline bool tnri_has_shape(const tnr_view *view, int rank, const int64_t 
     return true;
 }
 
-/* The usual failures, with both parties in the text. */
+/* The usual failures, with both parties in the text, and advice at its end ("" for none) where a call helps. */
 tnr_status tnri_fail_dtype(const char *op, tnr_dtype expected, tnr_dtype found) TNRI_COLD;
+tnr_status tnri_fail_out_dtype(const char *op, tnr_dtype expected, tnr_dtype found) TNRI_COLD;
+tnr_status tnri_fail_enumeration(const char *op, const char *name, int value) TNRI_COLD;
 tnr_status tnri_fail_unsupported(const char *op, tnr_dtype dtype) TNRI_COLD;
-tnr_status tnri_fail_shape(const char *op, const char *what, int rank, const int64_t *expected,
-                           const tnr_view *found) TNRI_COLD;
+tnr_status tnri_fail_shape(const char *op, const char *what, int rank, const int64_t *expected, const tnr_view *found,
+                           const char *advice) TNRI_COLD;
 
 /* A caller's output, if there is one, has the dtype and shape of the result. */
 static inline tnr_status tnri_check_into(const char *op, const tnr_view_mut *into, tnr_dtype dtype, int rank,
@@ -199,14 +207,20 @@ static inline tnr_status tnri_check_into(const char *op, const tnr_view_mut *int
     if (into != NULL) {
         TNRI_CHECK_VIEW(op, "out", &into->view);
         if (TNRI_UNLIKELY(into->view.dtype != dtype)) {
-            return tnri_fail_dtype(op, dtype, into->view.dtype);
+            return tnri_fail_out_dtype(op, dtype, into->view.dtype);
         }
         if (TNRI_UNLIKELY(!tnri_has_shape(&into->view, rank, shape))) {
-            return tnri_fail_shape(op, "out", rank, shape, &into->view);
+            return tnri_fail_shape(op, "out", rank, shape, &into->view, "");
         }
     }
     return TNR_OK;
 }
+
+/* Enter an axis of a list in a mask of them: TNR_ERR_BOUNDS, TNR_ERR_ARGUMENT for one that is there already. */
+tnr_status tnri_axis_enter(const char *op, int axis, int rank, uint64_t *axes);
+
+/* A mask of all the axes of a list: also TNR_ERR_ARGUMENT for a missing list and a negative count. */
+tnr_status tnri_axes_enter(const char *op, const int *axes, int axis_count, int rank, uint64_t *entered);
 
 /* ---- Matrix product kernels --------------------------------------------------------------------------------------------------- */
 

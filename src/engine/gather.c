@@ -10,40 +10,108 @@
 
 static const tnri_rearrangement op_gather = {"gather", TNR_COPY_GATHER};
 
-#define LARGE_WINDOW 256 /* elements from which on a window of several axes is worth a copy of its own */
+#define LARGE_WINDOW 1024 /* elements from which on a window of several axes is worth a copy of its own */
 
-/* Words that may alias any dtype; c32 and c64 are aligned as their parts. */
-typedef uint8_t word1 __attribute__((may_alias));
-typedef uint32_t word4 __attribute__((may_alias));
-typedef uint64_t word8 __attribute__((may_alias, aligned(4)));
-typedef struct word16 {
-    uint64_t low;
-    uint64_t high;
-} __attribute__((may_alias, aligned(8))) word16;
+/* ---- Moves ---------------------------------------------------------------------------------------------------------- */
 
-#define WORD word1
+#define WORD tnri_word1
 #define NAME(x) x##_1
 #include "kernels/gather.tmpl.h"
 
-#define WORD word4
+#define WORD tnri_word4
 #define NAME(x) x##_4
 #include "kernels/gather.tmpl.h"
 
-#define WORD word8
+#define WORD tnri_word8
 #define NAME(x) x##_8
 #include "kernels/gather.tmpl.h"
 
-#define WORD word16
+#define WORD tnri_word16
 #define NAME(x) x##_16
 #include "kernels/gather.tmpl.h"
 
-typedef void (*line_kernel)(char *target, int64_t target_step, const char *source, int64_t source_step, int64_t count);
+/* Bytes at any address. */
+typedef struct bytes1 {
+    char at[1];
+} __attribute__((may_alias)) bytes1;
+typedef struct bytes2 {
+    char at[2];
+} __attribute__((may_alias)) bytes2;
+typedef struct bytes4 {
+    char at[4];
+} __attribute__((may_alias)) bytes4;
+typedef struct bytes8 {
+    char at[8];
+} __attribute__((may_alias)) bytes8;
+typedef struct bytes16 {
+    char at[16];
+} __attribute__((may_alias)) bytes16;
+typedef struct bytes32 {
+    char at[32];
+} __attribute__((may_alias)) bytes32;
+
+#define WORD bytes1
+#define NAME(x) x##_from_1_byte
+#include "kernels/gather_bytes.tmpl.h"
+
+#define WORD bytes2
+#define NAME(x) x##_from_2_bytes
+#include "kernels/gather_bytes.tmpl.h"
+
+#define WORD bytes4
+#define NAME(x) x##_from_4_bytes
+#include "kernels/gather_bytes.tmpl.h"
+
+#define WORD bytes8
+#define NAME(x) x##_from_8_bytes
+#include "kernels/gather_bytes.tmpl.h"
+
+#define WORD bytes16
+#define NAME(x) x##_from_16_bytes
+#include "kernels/gather_bytes.tmpl.h"
+
+#define WORD bytes32
+#define NAME(x) x##_from_32_bytes
+#include "kernels/gather_bytes.tmpl.h"
+
+static void rows_of_many_bytes(char *target, const int64_t *in_target, const char *source, const int64_t *in_source,
+                               int64_t windows, const tnri_rows *rows)
+{
+    for (int64_t i = 0; i < windows; ++i) {
+        for (int64_t row = 0; row < rows->rows; ++row) {
+            memcpy(target + in_target[i] + row * rows->target_row, source + in_source[i] + row * rows->source_row,
+                   (size_t)(rows->count * rows->target_step));
+        }
+    }
+}
+
+typedef void (*rows_kernel)(char *target, const int64_t *in_target, const char *source, const int64_t *in_source,
+                            int64_t windows, const tnri_rows *rows);
 typedef void (*pick_kernel)(char *target, const int64_t *in_target, const char *source, const int64_t *in_source,
                             int64_t count);
+typedef void (*run_pick_kernel)(char *target, int64_t step, const char *source, const int64_t *in_source,
+                                int64_t count);
+typedef void (*take_kernel)(char *target, int64_t step, const char *source, const tnri_lookup *at, int64_t count);
 
 /* By the bytes of an element. */
-static const line_kernel lines[17] = {[1] = line_1, [4] = line_4, [8] = line_8, [16] = line_16};
+static const rows_kernel spread_rows[17] = {[1] = rows_1, [4] = rows_4, [8] = rows_8, [16] = rows_16};
 static const pick_kernel picks[17] = {[1] = pick_1, [4] = pick_4, [8] = pick_8, [16] = pick_16};
+static const run_pick_kernel run_picks[17] = {[1] = pick_run_1, [4] = pick_run_4, [8] = pick_run_8, [16] = pick_run_16};
+static const take_kernel takes[17] = {[1] = take_1, [4] = take_4, [8] = take_8, [16] = take_16};
+
+static rows_kernel rows_kernel_for(size_t width, const tnri_rows *rows)
+{
+    static const rows_kernel by_bytes[6] = {rows_from_1_byte,  rows_from_2_bytes,  rows_from_4_bytes,
+                                            rows_from_8_bytes, rows_from_16_bytes, rows_from_32_bytes};
+    const int64_t step = (int64_t)width;
+    if (rows->target_step != step || rows->source_step != step) {
+        return spread_rows[width];
+    }
+    const uint64_t bytes = (uint64_t)(rows->count * step);
+    return bytes <= 64 ? by_bytes[tnri_highest_bit(bytes - (bytes == 64 ? 1 : 0))] : rows_of_many_bytes;
+}
+
+/* ---- Pieces --------------------------------------------------------------------------------------------------------- */
 
 typedef struct gathering {
     const tnri_windows *windows;
@@ -58,25 +126,37 @@ typedef struct gathering {
 static void copy_windows(const gathering *all, const tnri_box *window, tnri_nest *nest, int64_t count,
                          const int64_t *in_tensor, const int64_t *in_result)
 {
-    const line_kernel line = lines[window->width];
-    const int64_t target_step = nest->strides[0][0];
-    const int64_t source_step = nest->strides[1][0];
+    const tnri_rows rows = tnri_rows_of(nest);
+    const rows_kernel kernel = rows_kernel_for(window->width, &rows);
     if (nest->rank > 1 && all->elements >= LARGE_WINDOW) {
         for (int64_t i = 0; i < count; ++i) {
             tnri_copy_elements(window->width, window->rank, window->shape, window->target + in_result[i],
                                window->target_strides, window->source + in_tensor[i], window->source_strides);
         }
-    } else if (nest->rank > 1) {
+    } else if (nest->rank > 2) {
         for (int64_t i = 0; i < count; ++i) {
             do {
-                line(nest->data[0] + in_result[i], target_step, nest->data[1] + in_tensor[i], source_step,
-                     nest->shape[0]);
-            } while (tnri_nest_step(nest, 1));
+                kernel(nest->data[0], in_result + i, nest->data[1], in_tensor + i, 1, &rows);
+            } while (tnri_nest_step(nest, 2));
         }
     } else {
-        for (int64_t i = 0; i < count; ++i) {
-            line(nest->data[0] + in_result[i], target_step, nest->data[1] + in_tensor[i], source_step, nest->shape[0]);
-        }
+        kernel(nest->data[0], in_result, nest->data[1], in_tensor, count, &rows);
+    }
+}
+
+/* Windows of one element with one index each. */
+static void take_windows(const gathering *all, const tnri_nest *nest, int64_t first, int64_t last)
+{
+    const tnri_window_steps *steps = all->steps;
+    const take_kernel take = takes[all->window.width];
+    tnri_vectors at;
+    tnri_vectors_at(steps, first, &at);
+    while (first < last) {
+        const int64_t run = tnri_vectors_run(steps, &at, last - first);
+        const tnri_lookup lookup = tnri_lookup_of(all->windows, steps, &at);
+        take(nest->data[0] + at.result, steps->result[0], nest->data[1], &lookup, run);
+        tnri_vectors_on(steps, run, &at);
+        first += run;
     }
 }
 
@@ -102,16 +182,25 @@ static void run_piece(void *context, int64_t piece)
     if (!tnri_nest_make(&nest, window.rank, window.shape, 2, operands)) {
         return;
     }
-    const bool across = all->elements == 1 || tnri_windows_lie_inside(all->windows, all->steps, nest.strides[0][0]);
+    const bool across = all->elements == 1 || tnri_windows_lie_inside(all->steps, nest.strides[0][0]);
+    if (all->elements == 1 && all->windows->entries == 1) {
+        take_windows(all, &nest, first, last);
+        return;
+    }
     for (int64_t vector = first; vector < last; vector += TNRI_WINDOWS_AT_ONCE) {
-        const int64_t count = last - vector < TNRI_WINDOWS_AT_ONCE ? last - vector : TNRI_WINDOWS_AT_ONCE;
-        tnri_windows_locate(all->windows, all->steps, vector, count, in_tensor, in_result);
+        const int64_t most = last - vector < TNRI_WINDOWS_AT_ONCE ? last - vector : TNRI_WINDOWS_AT_ONCE;
+        const int64_t count = tnri_windows_locate(all->windows, all->steps, vector, most, NULL, in_tensor, in_result);
         if (!across) {
             copy_windows(all, &window, &nest, count, in_tensor, in_result);
             continue;
         }
         do {
-            picks[window.width](nest.data[0], in_result, nest.data[1], in_tensor, count);
+            if (all->steps->batch_rank == 1) {
+                run_picks[window.width](nest.data[0] + in_result[0], all->steps->result[0], nest.data[1], in_tensor,
+                                        count);
+            } else {
+                picks[window.width](nest.data[0], in_result, nest.data[1], in_tensor, count);
+            }
         } while (tnri_nest_step(&nest, 0));
     }
 }
@@ -142,7 +231,7 @@ static void compute(tnr_engine *engine, const tnri_windows *windows, const tnri_
     const int64_t extent = all.cut < 0 ? windows->vectors : all.window.shape[all.cut];
     const int64_t most = lanes == 1 ? 1 : 4 * (int64_t)lanes;
     all.pieces = extent < most ? extent : most;
-    tnri_engine_run(engine, all.pieces, run_piece, &all);
+    tnri_engine_run(engine, lanes, all.pieces, run_piece, &all);
 }
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *indices,
@@ -175,8 +264,10 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
 static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_index_options *options,
                       tnri_target target)
 {
+    tnr_index_options taken;
+    TNR_TRY(tnri_index_options_take("gather", options, &taken));
     TNR_TRY(tnri_engine_enter("gather", engine, tnri_target_named(&target)));
-    return tnri_engine_leave(engine, inside(engine, a, indices, options, target));
+    return tnri_engine_leave(engine, inside(engine, a, indices, &taken, target));
 }
 
 tnr_status tnr_gather(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_index_options *options,

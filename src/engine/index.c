@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Index vectors and windows: what gather and scatter have in common. Options and descriptors are checked and brought
- * into one plan; index values are checked, and turned into offsets a few hundred at a time.
+ * into one plan; index values are checked, and turned into offsets a few hundred at a time. Axes of index vectors that
+ * follow one another in memory, in the indices and in the result, are one axis.
  *
  * Guarantees: no element is looked at before all descriptors were found good; no offset is formed that leaves the
  * tensor, whatever the indices hold when they are read a second time.
@@ -91,6 +92,7 @@ static tnr_status plan_windows(const char *op, const tnr_view *a, const tnr_inde
     }
     for (int i = 0; i < options->axis_count; ++i) {
         w->limits[i] = w->vectors == 0 ? 0 : a->shape[options->axes[i]] - options->window[options->axes[i]];
+        w->single[i] = options->window[options->axes[i]] == 1;
     }
     return TNR_OK;
 }
@@ -124,25 +126,32 @@ static tnr_status plan_result(const char *op, const tnr_index_options *options, 
     return TNR_OK;
 }
 
+tnr_status tnri_index_options_take(const char *op, const tnr_index_options *options, tnr_index_options *taken)
+{
+    const tnr_index_options none = TNR_INDEX_OPTIONS;
+    *taken = none;
+    TNR_REQUIRE(options != NULL, TNR_ERR_ARGUMENT, "%s: options is NULL", op);
+    TNR_TRY(tnri_options_take(op, options, sizeof *taken, taken, sizeof *taken));
+    if (taken->out_of_range != TNR_OUT_OF_RANGE_REFUSE && taken->out_of_range != TNR_OUT_OF_RANGE_CLAMP) {
+        return tnri_fail_enumeration(op, "out_of_range", (int)taken->out_of_range);
+    }
+    return TNR_OK;
+}
+
 tnr_status tnri_windows_plan(const char *op, const tnr_view *a, const tnr_view *indices,
                              const tnr_index_options *options, tnri_windows *windows)
 {
-    tnr_index_options taken = TNR_INDEX_OPTIONS;
-    TNR_REQUIRE(options != NULL, TNR_ERR_ARGUMENT, "%s: options is NULL", op);
-    TNR_TRY(tnri_options_take(op, options, sizeof taken, &taken, sizeof taken));
     TNR_REQUIRE(indices->dtype == TNR_I32 || indices->dtype == TNR_I64, TNR_ERR_DTYPE,
                 "%s: indices of i32 or i64 expected, found %s", op, tnr_dtype_name(indices->dtype));
-    TNR_REQUIRE(taken.out_of_range == TNR_OUT_OF_RANGE_REFUSE || taken.out_of_range == TNR_OUT_OF_RANGE_CLAMP,
-                TNR_ERR_ARGUMENT, "%s: out_of_range is %d, which is none of its values", op, (int)taken.out_of_range);
-    TNR_REQUIRE(taken.axis_count >= 0 && taken.axis_count <= a->rank, TNR_ERR_ARGUMENT,
-                "%s: index vectors of %d entries for a tensor of rank %d", op, taken.axis_count, (int)a->rank);
+    TNR_REQUIRE(options->axis_count >= 0 && options->axis_count <= a->rank, TNR_ERR_ARGUMENT,
+                "%s: index vectors of %d entries for a tensor of rank %d", op, options->axis_count, (int)a->rank);
     windows->wide = indices->dtype == TNR_I64;
-    windows->clamp = taken.out_of_range == TNR_OUT_OF_RANGE_CLAMP;
+    windows->clamp = options->out_of_range == TNR_OUT_OF_RANGE_CLAMP;
     int64_t elements;
     TNR_TRY(tnri_shape_count(op, a->rank, a->shape, &elements));
-    TNR_TRY(plan_vectors(op, indices, &taken, windows));
-    TNR_TRY(plan_windows(op, a, &taken, windows));
-    TNR_TRY(plan_result(op, &taken, windows));
+    TNR_TRY(plan_vectors(op, indices, options, windows));
+    TNR_TRY(plan_windows(op, a, options, windows));
+    TNR_TRY(plan_result(op, options, windows));
     uint64_t bytes;
     return tnri_shape_bytes(op, a->dtype, windows->rank, windows->shape, &elements, &bytes);
 }
@@ -152,56 +161,96 @@ tnr_status tnri_windows_plan(const char *op, const tnr_view *a, const tnr_view *
  * ------------------------------------------------------------------------------------------------------------------------
  */
 
-/* A walk over index vectors in column-major order. */
-typedef struct cursor {
-    int64_t index[TNR_MAX_RANK];
-    const char *indices; /* first entry of the vector */
-    int64_t result;      /* offset in the result */
-} cursor;
+/* One operand's axis after another, in the order of the vectors; those that go on where the last one ends are that one. */
+static void put_axis(tnri_window_steps *steps, int64_t extent, int64_t index_step, int64_t result_step)
+{
+    if (extent == 1) {
+        return;
+    }
+    const int last = steps->batch_rank - 1;
+    if (last >= 0 && steps->batch[last] * steps->batch_shape[last] == index_step &&
+        steps->result[last] * steps->batch_shape[last] == result_step) {
+        steps->batch_shape[last] *= extent;
+        return;
+    }
+    steps->batch_shape[last + 1] = extent;
+    steps->batch[last + 1] = index_step;
+    steps->result[last + 1] = result_step;
+    ++steps->batch_rank;
+}
 
-static void cursor_at(const tnri_windows *w, const tnri_window_steps *steps, int64_t vector, cursor *at)
+void tnri_windows_steps(const tnri_windows *windows, const char *indices, size_t width, const int64_t *tensor_strides,
+                        const int64_t *result_strides, tnri_window_steps *steps)
+{
+    static const int64_t nothing = 0; /* somewhere, for vectors without entries */
+    const int64_t index_width = windows->wide ? 8 : 4;
+    bool empty = false; /* what is empty may have any strides */
+    for (int i = 0; i < windows->rank; ++i) {
+        empty = empty || windows->shape[i] == 0;
+    }
+    steps->indices = indices != NULL ? indices : (const char *)&nothing;
+    steps->entry = windows->entry_stride * index_width;
+    for (int i = 0; i < windows->entries; ++i) {
+        const int64_t stride = tensor_strides[windows->entry_axes[i]];
+        steps->tensor[i] = windows->limits[i] > 0 && !empty ? stride * (int64_t)width : 0;
+    }
+    steps->batch_rank = 0;
+    for (int i = 0; i < windows->batch_rank && windows->vectors != 0; ++i) {
+        const int64_t extent = windows->batch_shape[i];
+        const int64_t stride = result_strides[windows->batch_axes[i]];
+        put_axis(steps, extent, windows->batch_strides[i] * index_width,
+                 extent > 1 && !empty ? stride * (int64_t)width : 0);
+    }
+    if (steps->batch_rank == 0) {
+        steps->batch_rank = 1;
+        steps->batch_shape[0] = windows->vectors;
+        steps->batch[0] = 0;
+        steps->result[0] = 0;
+    }
+}
+
+/* ---- Walking the vectors -------------------------------------------------------------------------------------------- */
+
+void tnri_vectors_at(const tnri_window_steps *steps, int64_t vector, tnri_vectors *at)
 {
     at->indices = steps->indices;
     at->result = 0;
-    for (int i = 0; i < w->batch_rank; ++i) {
-        at->index[i] = vector % w->batch_shape[i];
-        vector /= w->batch_shape[i];
+    for (int i = 0; i < steps->batch_rank; ++i) {
+        at->index[i] = vector % steps->batch_shape[i];
+        vector /= steps->batch_shape[i];
         at->indices += at->index[i] * steps->batch[i];
         at->result += at->index[i] * steps->result[i];
     }
 }
 
-/* Vectors from here to the end of axis 0, at most `most`. */
-static int64_t cursor_run(const tnri_windows *w, const cursor *at, int64_t most)
+int64_t tnri_vectors_run(const tnri_window_steps *steps, const tnri_vectors *at, int64_t most)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): cursor_at set every axis that there is */
-    const int64_t left = w->batch_rank == 0 ? 1 : w->batch_shape[0] - at->index[0];
+    const int64_t left = steps->batch_shape[0] - at->index[0];
     return left < most ? left : most;
 }
 
-static void cursor_on(const tnri_windows *w, const tnri_window_steps *steps, int64_t run, cursor *at)
+void tnri_vectors_on(const tnri_window_steps *steps, int64_t run, tnri_vectors *at)
 {
-    for (int i = 0; i < w->batch_rank; ++i) {
-        const int64_t stride = steps->batch[i];
+    for (int i = 0; i < steps->batch_rank; ++i) {
         at->index[i] += run;
-        at->indices += run * stride;
+        at->indices += run * steps->batch[i];
         at->result += run * steps->result[i];
-        if (at->index[i] < w->batch_shape[i]) {
+        if (at->index[i] < steps->batch_shape[i]) {
             return;
         }
         at->index[i] = 0;
-        at->indices -= w->batch_shape[i] * stride;
-        at->result -= w->batch_shape[i] * steps->result[i];
+        at->indices -= steps->batch_shape[i] * steps->batch[i];
+        at->result -= steps->batch_shape[i] * steps->result[i];
         run = 1;
     }
 }
 
 /* Entry `entry` of a run of vectors. */
-static void read_entries(const tnri_windows *w, const tnri_window_steps *steps, const cursor *at, int entry,
+static void read_entries(const tnri_windows *w, const tnri_window_steps *steps, const tnri_vectors *at, int entry,
                          int64_t run, int64_t *values)
 {
     const char *from = at->indices + entry * steps->entry;
-    const int64_t stride = w->batch_rank == 0 ? 0 : steps->batch[0];
+    const int64_t stride = steps->batch[0];
     if (w->wide) {
         for (int64_t i = 0; i < run; ++i) {
             values[i] = *(const int64_t *)(const void *)(from + i * stride);
@@ -211,6 +260,42 @@ static void read_entries(const tnri_windows *w, const tnri_window_steps *steps, 
             values[i] = *(const int32_t *)(const void *)(from + i * stride);
         }
     }
+}
+
+/* ---- Checking ------------------------------------------------------------------------------------------------------- */
+
+/* Entries of a run that lie side by side: is one negative, or above the limit? */
+static bool strays_i32(const int32_t *values, int64_t run, int64_t limit)
+{
+    const uint32_t most = limit < INT32_MAX ? (uint32_t)limit : (uint32_t)INT32_MAX;
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < run; ++i) {
+        largest = (uint32_t)values[i] > largest ? (uint32_t)values[i] : largest;
+    }
+    return largest > most;
+}
+
+static bool strays_i64(const int64_t *values, int64_t run, int64_t limit)
+{
+    bool found = false;
+    for (int64_t i = 0; i < run; ++i) {
+        found |= (uint64_t)values[i] > (uint64_t)limit;
+    }
+    return found;
+}
+
+static bool run_strays(const tnri_windows *w, const tnri_window_steps *steps, const tnri_vectors *at, int entry,
+                       int64_t run, int64_t *values)
+{
+    const char *from = at->indices + entry * steps->entry;
+    if (!w->wide && steps->batch[0] == (int64_t)sizeof(int32_t)) {
+        return strays_i32((const int32_t *)(const void *)from, run, w->limits[entry]);
+    }
+    if (w->wide && steps->batch[0] == (int64_t)sizeof(int64_t)) {
+        return strays_i64((const int64_t *)(const void *)from, run, w->limits[entry]);
+    }
+    read_entries(w, steps, at, entry, run, values);
+    return strays_i64(values, run, w->limits[entry]);
 }
 
 /* The first window of [first, last) that leaves the tensor. */
@@ -223,21 +308,19 @@ typedef struct stray {
 static bool find_stray(const tnri_windows *w, const tnri_window_steps *steps, int64_t first, int64_t last, stray *found)
 {
     int64_t values[TNRI_WINDOWS_AT_ONCE];
-    cursor at;
-    cursor_at(w, steps, first, &at);
+    tnri_vectors at;
+    tnri_vectors_at(steps, first, &at);
     for (int64_t vector = first; vector < last;) {
         const int64_t most = last - vector < TNRI_WINDOWS_AT_ONCE ? last - vector : TNRI_WINDOWS_AT_ONCE;
-        const int64_t run = cursor_run(w, &at, most);
+        const int64_t run = tnri_vectors_run(steps, &at, most);
         int64_t worst = run; /* first vector of the run that strays */
         for (int entry = 0; entry < w->entries; ++entry) {
-            const uint64_t limit = (uint64_t)w->limits[entry];
-            uint64_t beyond = 0;
-            read_entries(w, steps, &at, entry, run, values);
-            for (int64_t i = 0; i < run; ++i) {
-                beyond |= (uint64_t)((uint64_t)values[i] > limit);
+            if (!run_strays(w, steps, &at, entry, run, values)) {
+                continue;
             }
-            for (int64_t i = 0; i < worst && beyond != 0; ++i) {
-                if ((uint64_t)values[i] > limit) {
+            read_entries(w, steps, &at, entry, run, values);
+            for (int64_t i = 0; i < worst; ++i) {
+                if ((uint64_t)values[i] > (uint64_t)w->limits[entry]) {
                     *found = (stray){vector + i, values[i], entry};
                     worst = i;
                 }
@@ -246,7 +329,7 @@ static bool find_stray(const tnri_windows *w, const tnri_window_steps *steps, in
         if (worst < run) {
             return true;
         }
-        cursor_on(w, steps, run, &at);
+        tnri_vectors_on(steps, run, &at);
         vector += run;
     }
     return false;
@@ -277,9 +360,9 @@ tnr_status tnri_windows_check(tnr_engine *engine, const char *op, const tnri_win
     if (windows->clamp || windows->entries == 0 || windows->vectors == 0) {
         return TNR_OK;
     }
-    const uint64_t time = (uint64_t)windows->vectors / 2 * (uint64_t)windows->entries;
+    const uint64_t time = (uint64_t)windows->vectors / 4 * (uint64_t)windows->entries;
     checking all = {windows, steps, tnri_engine_lanes(engine, time), false};
-    tnri_engine_run(engine, all.pieces, check_piece, &all);
+    tnri_engine_run(engine, (int)all.pieces, all.pieces, check_piece, &all);
     stray found = {0, 0, 0};
     if (atomic_load_explicit(&all.strayed, memory_order_relaxed) &&
         find_stray(windows, steps, 0, windows->vectors, &found)) {
@@ -290,57 +373,59 @@ tnr_status tnri_windows_check(tnr_engine *engine, const char *op, const tnri_win
     return TNR_OK;
 }
 
-void tnri_windows_steps(const tnri_windows *windows, const char *indices, size_t width, const int64_t *tensor_strides,
-                        const int64_t *result_strides, tnri_window_steps *steps)
-{
-    static const int64_t nothing = 0; /* somewhere, for vectors without entries */
-    const int64_t index_width = windows->wide ? 8 : 4;
-    bool empty = false; /* what is empty may have any strides */
-    for (int i = 0; i < windows->rank; ++i) {
-        empty = empty || windows->shape[i] == 0;
-    }
-    steps->indices = indices != NULL ? indices : (const char *)&nothing;
-    steps->entry = windows->entry_stride * index_width;
-    for (int i = 0; i < windows->entries; ++i) {
-        const int64_t stride = tensor_strides[windows->entry_axes[i]];
-        steps->tensor[i] = windows->limits[i] > 0 && !empty ? stride * (int64_t)width : 0;
-    }
-    for (int i = 0; i < windows->batch_rank; ++i) {
-        const int64_t stride = result_strides[windows->batch_axes[i]];
-        steps->batch[i] = windows->batch_strides[i] * index_width;
-        steps->result[i] = windows->batch_shape[i] > 1 && !empty ? stride * (int64_t)width : 0;
-    }
-}
+/* ---- Offsets -------------------------------------------------------------------------------------------------------- */
 
-void tnri_windows_locate(const tnri_windows *windows, const tnri_window_steps *steps, int64_t first, int64_t count,
-                         int64_t *in_tensor, int64_t *in_result)
+/* Vectors of a run that are for this share: their places in the run, and how many they are. No branch on the values. */
+static int64_t sift(const tnri_windows *w, const tnri_window_steps *steps, const tnri_vectors *at, int64_t run,
+                    const tnri_window_share *share, int64_t *places)
 {
     int64_t values[TNRI_WINDOWS_AT_ONCE];
-    cursor at;
-    cursor_at(windows, steps, first, &at);
+    const int64_t limit = w->limits[share->entry];
+    const uint64_t extent = (uint64_t)(share->end - share->begin);
+    int64_t found = 0;
+    read_entries(w, steps, at, share->entry, run, values);
+    for (int64_t i = 0; i < run; ++i) {
+        places[found] = i;
+        found += (uint64_t)(tnri_index_held(values[i], limit) - share->begin) < extent ? 1 : 0;
+    }
+    return found;
+}
+
+int64_t tnri_windows_locate(const tnri_windows *windows, const tnri_window_steps *steps, int64_t first, int64_t count,
+                            const tnri_window_share *share, int64_t *in_tensor, int64_t *in_result)
+{
+    int64_t places[TNRI_WINDOWS_AT_ONCE];
+    int64_t values[TNRI_WINDOWS_AT_ONCE];
+    int64_t located = 0;
+    tnri_vectors at;
+    tnri_vectors_at(steps, first, &at);
     for (int64_t done = 0; done < count;) {
-        const int64_t run = cursor_run(windows, &at, count - done);
-        const int64_t step = windows->batch_rank == 0 ? 0 : steps->result[0];
-        for (int64_t i = 0; i < run; ++i) {
-            in_result[done + i] = at.result + i * step;
-            in_tensor[done + i] = 0;
+        const int64_t run = tnri_vectors_run(steps, &at, count - done);
+        const int64_t step = steps->result[0];
+        const int64_t found = share == NULL ? run : sift(windows, steps, &at, run, share, places);
+        for (int64_t i = 0; i < found; ++i) {
+            in_result[located + i] = at.result + (share == NULL ? i : places[i]) * step;
+            in_tensor[located + i] = 0;
         }
         for (int entry = 0; entry < windows->entries; ++entry) {
             const int64_t limit = windows->limits[entry];
+            const int64_t scale = steps->tensor[entry];
             read_entries(windows, steps, &at, entry, run, values);
-            for (int64_t i = 0; i < run; ++i) {
-                const int64_t held = values[i] < 0 ? 0 : values[i] > limit ? limit : values[i];
-                in_tensor[done + i] += held * steps->tensor[entry];
+            for (int64_t i = 0; i < found; ++i) {
+                const int64_t value = values[share == NULL ? i : places[i]];
+                in_tensor[located + i] += tnri_index_held(value, limit) * scale;
             }
         }
-        cursor_on(windows, steps, run, &at);
+        tnri_vectors_on(steps, run, &at);
+        located += found;
         done += run;
     }
+    return located;
 }
 
-bool tnri_windows_lie_inside(const tnri_windows *windows, const tnri_window_steps *steps, int64_t step)
+bool tnri_windows_lie_inside(const tnri_window_steps *steps, int64_t step)
 {
-    for (int i = 0; i < windows->batch_rank; ++i) {
+    for (int i = 0; i < steps->batch_rank; ++i) {
         if (steps->result[i] != 0 && tnri_magnitude(steps->result[i]) < tnri_magnitude(step)) {
             return true;
         }

@@ -11,7 +11,7 @@
 
 typedef struct machine_node {
     int node;
-    bool computes;    /* it has CPUs that the machine may use */
+    bool computes;    /* CPUs that the machine may use are nearest to it */
     tnri_lock making; /* held while its domain or engine is made */
     _Atomic(tnr_domain *) domain;
     _Atomic(tnr_engine *) engine;
@@ -21,9 +21,10 @@ struct tnr_machine {
     tnr_domain *home;
     tnr_topology *topology;
     uint64_t pool_max_bytes;
-    int workers; /* most of each engine; 0: one per core */
-    bool strict;
-    tnr_cpu_set cpus; /* no others */
+    uint64_t scratch_bytes;
+    int workers;             /* most of each engine; 0: one per core */
+    tnr_numa_options memory; /* of each node's domain */
+    tnr_cpu_set cpus;        /* no others */
     tnr_block record;
     int count; /* nodes, ascending */
     machine_node nodes[];
@@ -31,13 +32,40 @@ struct tnr_machine {
 
 /* ---- Making ----------------------------------------------------------------------------------------------------------------- */
 
+typedef struct settings {
+    tnr_machine_options options;
+    tnr_numa_options memory;
+    tnr_cpu_set cpus;
+    tnr_node_set nodes; /* that these CPUs are nearest to */
+} settings;
+
+/* The nodes that get an engine. A CPU without a node that is near and allowed counts with the nearest that is. */
+static tnr_status find_nodes(const tnr_topology *topology, const tnr_cpu_set *cpus, tnr_node_set *nodes)
+{
+    memset(nodes, 0, sizeof *nodes);
+    for (int cpu = tnr_cpu_set_next(cpus, TNR_NONE); cpu != TNR_NONE; cpu = tnr_cpu_set_next(cpus, cpu)) {
+        tnr_cpu_info info;
+        TNR_TRY(tnr_topology_cpu(topology, cpu, &info));
+        if (info.nearest != TNR_NONE) {
+            nodes->words[info.nearest / 64] |= UINT64_C(1) << (info.nearest % 64);
+        }
+    }
+    return TNR_OK;
+}
+
 static tnr_status take_options(const char *op, const tnr_machine_options *options, const tnr_topology *topology,
-                               tnr_machine_options *taken, tnr_cpu_set *cpus)
+                               settings *made)
 {
     static const tnr_machine_options defaults = TNR_MACHINE_OPTIONS;
+    static const tnr_numa_options any_memory = TNR_NUMA_OPTIONS;
+    tnr_machine_options *taken = &made->options;
+    tnr_cpu_set *cpus = &made->cpus;
     *taken = defaults;
     TNR_TRY(tnri_options_take(op, options, sizeof *taken, taken, sizeof *taken));
     TNR_REQUIRE(taken->workers >= 0, TNR_ERR_ARGUMENT, "%s: %d workers", op, taken->workers);
+    made->memory = any_memory;
+    made->memory.best_effort = taken->memory == NULL;
+    TNR_TRY(tnri_options_take(op, taken->memory, sizeof made->memory, &made->memory, sizeof made->memory));
     tnr_cpu_set usable;
     TNR_TRY(tnr_topology_cpus(topology, &usable));
     *cpus = usable;
@@ -49,33 +77,26 @@ static tnr_status take_options(const char *op, const tnr_machine_options *option
                         op, cpu);
         }
     }
-    return TNR_OK;
+    return find_nodes(topology, cpus, &made->nodes);
 }
 
-/* CPUs of both sets; false when there are none. */
-static bool intersect(const tnr_cpu_set *a, const tnr_cpu_set *b, tnr_cpu_set *both)
-{
-    uint64_t any = 0;
-    for (size_t i = 0; i < sizeof both->words / sizeof both->words[0]; ++i) {
-        both->words[i] = a->words[i] & b->words[i];
-        any |= both->words[i];
-    }
-    return any != 0;
-}
-
-static tnr_status list_nodes(tnr_machine *machine)
+static tnr_status list_nodes(tnr_machine *machine, const tnr_node_set *computing)
 {
     for (int i = 0; i < machine->count; ++i) {
         machine_node *entry = &machine->nodes[i];
         tnr_node_info info;
-        tnr_cpu_set both;
         TNR_TRY(tnr_topology_node_at(machine->topology, i, &info));
         entry->node = info.node;
-        entry->computes = intersect(&info.cpu_set, &machine->cpus, &both);
+        entry->computes = tnr_node_set_has(computing, info.node);
         atomic_init(&entry->domain, NULL);
         atomic_init(&entry->engine, NULL);
     }
     return TNR_OK;
+}
+
+static uint64_t record_bytes(const tnr_topology_info *info)
+{
+    return sizeof(tnr_machine) + (uint64_t)info->nodes * sizeof(machine_node);
 }
 
 tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tnr_machine_options *options,
@@ -90,21 +111,21 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
                 "machine create: the topology describes another machine than the one that this process runs on");
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "machine create: the host does not reach domain '%s' directly", tnr_domain_name(home));
-    tnr_machine_options taken;
-    tnr_cpu_set cpus;
-    TNR_TRY(take_options(op, options, topology, &taken, &cpus));
+    settings taken;
+    TNR_TRY(take_options(op, options, topology, &taken));
     tnr_block record;
-    TNR_TRY(tnri_record_take(home, sizeof(tnr_machine) + (uint64_t)info.nodes * sizeof(machine_node), &record));
+    TNR_TRY(tnri_record_take(home, record_bytes(&info), &record));
     tnr_machine *made = record.address;
     made->home = home;
     made->topology = topology;
-    made->pool_max_bytes = taken.pool_max_bytes;
-    made->workers = taken.workers;
-    made->strict = taken.strict;
-    made->cpus = cpus;
+    made->pool_max_bytes = taken.options.pool_max_bytes;
+    made->scratch_bytes = taken.options.scratch_bytes;
+    made->workers = taken.options.workers;
+    made->memory = taken.memory;
+    made->cpus = taken.cpus;
     made->record = record;
     made->count = info.nodes;
-    const tnr_status status = list_nodes(made);
+    const tnr_status status = list_nodes(made, &taken.nodes);
     if (status != TNR_OK) {
         tnri_record_give(home, &record);
         return status;
@@ -112,6 +133,25 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
     tnri_domain_use(home);
     tnri_topology_use(topology);
     *machine = made;
+    return TNR_OK;
+}
+
+tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_options *options,
+                            uint64_t buffers_per_engine, tnr_need *need)
+{
+    TNR_REQUIRE(topology != NULL && need != NULL, TNR_ERR_ARGUMENT, "machine need: topology or need is NULL");
+    settings taken;
+    TNR_TRY(take_options("machine need", options, topology, &taken));
+    tnr_topology_info info;
+    tnr_need sum;
+    tnr_need term;
+    TNR_TRY(tnr_topology_describe(topology, &info));
+    TNR_TRY(tnri_record_need(record_bytes(&info), &sum));
+    TNR_TRY(tnr_numa_need(&term));
+    TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)info.nodes));
+    TNR_TRY(tnri_engine_records_need(buffers_per_engine, &term));
+    TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)tnr_node_set_count(&taken.nodes)));
+    *need = sum;
     return TNR_OK;
 }
 
@@ -189,7 +229,10 @@ tnr_status tnr_machine_destroy(tnr_machine **machine)
         if (engine != NULL) {
             (void)tnri_engine_end(engine);
         }
-        (void)tnr_domain_close(&domain);
+        if (domain != NULL) {
+            tnri_domain_keep(domain, NULL);
+            (void)tnr_domain_close(&domain);
+        }
     }
     tnr_domain *home = old->home;
     const tnr_block record = old->record;
@@ -221,8 +264,12 @@ int tnr_machine_node_at(const tnr_machine *machine, int index)
     return TNR_NONE;
 }
 
+/* TNR_NONE: the default, which is the smallest node with an engine. */
 static machine_node *find(tnr_machine *machine, int node)
 {
+    if (node == TNR_NONE) {
+        node = tnr_machine_node_at(machine, 0);
+    }
     for (int i = 0; i < machine->count; ++i) {
         if (machine->nodes[i].node == node) {
             return &machine->nodes[i];
@@ -233,19 +280,37 @@ static machine_node *find(tnr_machine *machine, int node)
 
 static tnr_status make_domain(const tnr_machine *machine, const machine_node *entry, tnr_domain **domain)
 {
-    tnr_numa_options options = TNR_NUMA_OPTIONS;
-    options.best_effort = !machine->strict;
-    return tnr_numa_create(machine->home, machine->topology, entry->node, &options, domain);
+    return tnr_numa_create(machine->home, machine->topology, entry->node, &machine->memory, domain);
 }
 
-/* Which CPUs of its node an engine gets: one of each core that the machine may use. */
+/* From now on others see it, and only the machine closes it. */
+static void publish_domain(machine_node *entry, tnr_domain *domain)
+{
+    tnri_domain_keep(domain, "machine");
+    atomic_store_explicit(&entry->domain, domain, memory_order_release);
+}
+
+/* Which CPUs an engine gets: of those that the machine may use and that are nearest to its node, one of each core. */
 static tnr_status cpus_of(const tnr_machine *machine, const machine_node *entry, tnr_cpu_set *cpus)
 {
-    tnr_node_info info;
-    tnr_cpu_set both;
-    TNR_TRY(tnr_topology_node(machine->topology, entry->node, &info));
-    (void)intersect(&info.cpu_set, &machine->cpus, &both);
-    return tnri_one_per_core(machine->topology, &both, cpus);
+    tnr_cpu_set own = {{0}};
+    const tnr_cpu_set *all = &machine->cpus;
+    for (int cpu = tnr_cpu_set_next(all, TNR_NONE); cpu != TNR_NONE; cpu = tnr_cpu_set_next(all, cpu)) {
+        tnr_cpu_info info;
+        TNR_TRY(tnr_topology_cpu(machine->topology, cpu, &info));
+        if (info.nearest == entry->node) {
+            TNR_TRY(tnr_cpu_set_add(&own, cpu));
+        }
+    }
+    return tnri_one_per_core(machine->topology, &own, cpus);
+}
+
+static tnr_status check_found(const char *op, const machine_node *entry, int node)
+{
+    TNR_REQUIRE(entry != NULL || node != TNR_NONE, TNR_ERR_BOUNDS,
+                "%s: there is no node whose memory this process may use", op);
+    TNR_REQUIRE(entry != NULL, TNR_ERR_BOUNDS, "%s: node %d is none that this process may use", op, node);
+    return TNR_OK;
 }
 
 /* By the one who holds entry->making. Others see neither the engine nor a new domain before both are there. */
@@ -256,8 +321,8 @@ static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, t
     const int count = tnr_cpu_set_count(&cpus);
     tnr_engine_options options = TNR_ENGINE_OPTIONS;
     options.pool_max_bytes = machine->pool_max_bytes;
+    options.scratch_bytes = machine->scratch_bytes;
     options.topology = machine->topology;
-    options.node = entry->node;
     options.cpus = &cpus;
     options.workers = machine->workers < count ? machine->workers : count;
     tnr_domain *const had = atomic_load_explicit(&entry->domain, memory_order_relaxed);
@@ -273,7 +338,9 @@ static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, t
         }
         return status;
     }
-    atomic_store_explicit(&entry->domain, domain, memory_order_release);
+    if (had == NULL) {
+        publish_domain(entry, domain);
+    }
     atomic_store_explicit(&entry->engine, made, memory_order_release);
     *engine = made;
     return TNR_OK;
@@ -307,7 +374,7 @@ static tnr_status have_domain(const tnr_machine *machine, machine_node *entry, t
         if (found == NULL) {
             status = make_domain(machine, entry, &found);
             if (status == TNR_OK) {
-                atomic_store_explicit(&entry->domain, found, memory_order_release);
+                publish_domain(entry, found);
             }
         }
         tnri_lock_give(&entry->making);
@@ -321,11 +388,8 @@ static tnr_status have_domain(const tnr_machine *machine, machine_node *entry, t
 tnr_status tnr_machine_engine(tnr_machine *machine, int node, tnr_engine **engine)
 {
     TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "machine engine: machine or result is NULL");
-    if (node == TNR_NONE) {
-        node = tnr_machine_node_at(machine, 0);
-    }
     machine_node *entry = find(machine, node);
-    TNR_REQUIRE(entry != NULL, TNR_ERR_BOUNDS, "machine engine: node %d is none that this process may use", node);
+    TNR_TRY(check_found("machine engine", entry, node));
     TNR_REQUIRE(entry->computes, TNR_ERR_BOUNDS,
                 "machine engine: node %d has memory, but no CPU that this machine may use", node);
     return have_engine(machine, entry, engine);
@@ -335,7 +399,7 @@ tnr_status tnr_machine_domain(tnr_machine *machine, int node, tnr_domain **domai
 {
     TNR_REQUIRE(machine != NULL && domain != NULL, TNR_ERR_ARGUMENT, "machine domain: machine or result is NULL");
     machine_node *entry = find(machine, node);
-    TNR_REQUIRE(entry != NULL, TNR_ERR_BOUNDS, "machine domain: node %d is none that this process may use", node);
+    TNR_TRY(check_found("machine domain", entry, node));
     return have_domain(machine, entry, domain);
 }
 
@@ -350,7 +414,7 @@ static tnr_status input_at(const void *context, size_t index, tnr_route_input *i
 {
     const machine_inputs *inputs = context;
     TNR_TRY(tnr_route_input_of(inputs->views[index], input));
-    const machine_node *entry = find(inputs->machine, input->node);
+    const machine_node *entry = input->node >= 0 ? find(inputs->machine, input->node) : NULL;
     if (entry == NULL || !entry->computes) {
         input->node = TNR_NONE;
     }

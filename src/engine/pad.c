@@ -77,25 +77,47 @@ static kept kept_of(int64_t n, tnr_padding padding, int64_t extent)
  * ---------------------------------------------------------------------------------------------------------------------
  */
 
-static void zero_part(tnr_engine *engine, const tnri_box *box, int axis, int64_t begin, int64_t count, int64_t step)
+/* What is left of the output, and where it lies on the axis that strips are cut along. */
+typedef struct remains {
+    tnri_patches *patches;
+    tnri_box box;
+    int64_t at;
+    int64_t step;
+} remains;
+
+static void remains_narrow(remains *rest, int axis, int64_t begin, int64_t count, int64_t step)
+{
+    tnri_box_narrow(&rest->box, axis, begin, count, step);
+    if (axis == rest->patches->strips.axis) { /* narrowed once: it was all of the axis before */
+        rest->at = begin;
+        rest->step = step;
+    }
+}
+
+static void remains_write(const remains *rest)
+{
+    tnri_patches_add(rest->patches, &rest->box, rest->patches->strips.axis, rest->at, rest->step);
+}
+
+static void zero_part(const remains *rest, int axis, int64_t begin, int64_t count, int64_t step)
 {
     if (count > 0) {
-        tnri_box part = *box;
-        tnri_box_narrow(&part, axis, begin, count, step);
-        tnri_box_run_on_lanes(engine, &part);
+        remains part = *rest;
+        remains_narrow(&part, axis, begin, count, step);
+        remains_write(&part);
     }
 }
 
 /* Between neighbours: by places after an element, or by gaps, whichever are fewer. */
-static void zero_between(tnr_engine *engine, const tnri_box *box, int axis, const kept *stay)
+static void zero_between(const remains *rest, int axis, const kept *stay)
 {
     const int64_t gaps = stay->count - 1;
     const int64_t places = stay->step - 1;
     for (int64_t k = 0; k < places && places <= gaps; ++k) {
-        zero_part(engine, box, axis, stay->begin + 1 + k, gaps, stay->step);
+        zero_part(rest, axis, stay->begin + 1 + k, gaps, stay->step);
     }
     for (int64_t k = 0; k < gaps && gaps < places; ++k) {
-        zero_part(engine, box, axis, stay->begin + k * stay->step + 1, places, 1);
+        zero_part(rest, axis, stay->begin + k * stay->step + 1, places, 1);
     }
 }
 
@@ -117,30 +139,42 @@ static void compute(tnr_engine *engine, const tnr_view *a, const tnr_padding *pa
     if (tnri_shape_extent_bytes(out->dtype, out->rank, out->shape) == 0) {
         return;
     }
-    tnri_box box;
-    tnri_box_make(&box, out, call->operands[0].data, NULL, a->strides);
+    tnri_patches patches;
+    remains rest = {.patches = &patches, .at = 0, .step = 1};
+    tnri_box_make(&rest.box, out, call->operands[0].data, NULL, a->strides);
+    kept stays[TNR_MAX_RANK];
+    tnri_box elements = rest.box; /* those that are copied: how they lie tells how to cut */
+    for (int axis = 0; axis < out->rank; ++axis) {
+        stays[axis] = kept_of(a->shape[axis], paddings[axis], out->shape[axis]);
+        tnri_box_narrow(&elements, axis, stays[axis].begin, stays[axis].count, stays[axis].step);
+    }
+    tnri_patches_begin(engine, &rest.box, tnri_box_run_bytes(&elements), &patches);
     int order[TNR_MAX_RANK];
     order_axes(out, order);
     const char *source = call->operands[1].data;
-    for (int k = 0; k < out->rank; ++k) {
+    bool all_zero = false; /* on some axis nothing stays */
+    for (int k = 0; k < out->rank && !all_zero; ++k) {
         const int axis = order[k];
         const int64_t extent = out->shape[axis];
-        const kept stay = kept_of(a->shape[axis], paddings[axis], extent);
+        const kept stay = stays[axis];
         if (stay.count == 0) {
-            tnri_box_run_on_lanes(engine, &box);
-            return;
+            all_zero = true;
+            continue;
         }
         const int64_t end = stay.begin + (stay.count - 1) * stay.step + 1;
-        zero_part(engine, &box, axis, 0, stay.begin, 1);
-        zero_between(engine, &box, axis, &stay);
-        zero_part(engine, &box, axis, end, extent - end, 1);
-        tnri_box_narrow(&box, axis, stay.begin, stay.count, stay.step);
+        zero_part(&rest, axis, 0, stay.begin, 1);
+        zero_between(&rest, axis, &stay);
+        zero_part(&rest, axis, end, extent - end, 1);
+        remains_narrow(&rest, axis, stay.begin, stay.count, stay.step);
         if (source != NULL && stay.first > 0) {
-            source += stay.first * a->strides[axis] * (int64_t)box.width;
+            source += stay.first * a->strides[axis] * (int64_t)rest.box.width;
         }
     }
-    box.source = source; /* there is one: on each axis something stays */
-    tnri_box_run_on_lanes(engine, &box);
+    if (!all_zero) {
+        rest.box.source = source;
+    }
+    remains_write(&rest);
+    tnri_patches_end(&patches);
 }
 
 /*

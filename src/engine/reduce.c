@@ -13,21 +13,6 @@ static const char *const names[TNRI_REDUCE_END] = {"sum", "prod", "max", "min", 
 
 static const int64_t still[TNR_MAX_RANK];
 
-tnr_status tnri_reduce_axes(const char *op, int rank, const int *axes, int axis_count, uint64_t *gone)
-{
-    TNR_REQUIRE(axis_count >= 0 && (axes != NULL || axis_count == 0), TNR_ERR_ARGUMENT,
-                "%s: %d axes at a NULL list, or a negative count", op, axis_count);
-    uint64_t set = 0;
-    for (int i = 0; i < axis_count; ++i) {
-        TNR_REQUIRE(axes[i] >= 0 && axes[i] < rank, TNR_ERR_BOUNDS, "%s: axis %d of a tensor of rank %d", op, axes[i],
-                    rank);
-        TNR_REQUIRE((set >> axes[i] & 1U) == 0, TNR_ERR_ARGUMENT, "%s: axis %d is listed twice", op, axes[i]);
-        set |= UINT64_C(1) << axes[i];
-    }
-    *gone = set;
-    return TNR_OK;
-}
-
 int tnri_reduce_shape(const tnr_view *a, uint64_t gone, int64_t *shape)
 {
     int rank = 0;
@@ -123,7 +108,7 @@ static tnr_status inside(tnr_engine *engine, tnri_reduce_op op, const tnr_view *
     const char *name = names[op];
     TNRI_CHECK_VIEW(name, "a", a);
     uint64_t gone;
-    TNR_TRY(tnri_reduce_axes(name, a->rank, axes, axis_count, &gone));
+    TNR_TRY(tnri_axes_enter(name, axes, axis_count, a->rank, &gone));
     if (tables[engine->isa]->reducers[op][a->dtype].outputs == NULL) {
         return tnri_fail_unsupported(name, a->dtype);
     }

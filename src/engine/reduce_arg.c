@@ -72,14 +72,14 @@ static void do_block(void *context, int64_t piece)
 }
 
 /* Few outputs of many rows: rows in blocks, one unit after the other. */
-static TNRI_NOINLINE void walk_blocks(tnr_engine *engine, const job *whole)
+static TNRI_NOINLINE void walk_blocks(tnr_engine *engine, int lanes, const job *whole)
 {
     job j = *whole;
     tnri_arg_best best[MOST_BLOCKS];
     j.best = best;
     for (int64_t u = 0; u < j.units.count; ++u) {
         j.unit = tnri_reduce_unit_at(&j.units, u);
-        tnri_engine_run(engine, j.blocks, do_block, &j);
+        tnri_engine_run(engine, lanes, j.blocks, do_block, &j);
         for (int64_t b = 1; b < j.blocks; ++b) {
             j.kernel->merge(&best[0], &best[b], j.unit.outputs);
         }
@@ -134,14 +134,14 @@ void tnri_reduce_walk_arg(tnr_engine *engine, int lanes, const tnri_arg_kernel *
     const int64_t possible = j.rows / (LEAST_BLOCK / row_work + 1);
     if (j.units.count >= wanted / 2 || possible < 2) {
         j.pieces = j.units.count < wanted ? j.units.count : wanted;
-        tnri_engine_run(engine, j.pieces, do_units, &j);
+        tnri_engine_run(engine, lanes, j.pieces, do_units, &j);
         return;
     }
     if (lines) { /* one output a unit */
         tnri_reduce_cut(&j.units, 1, INT64_MAX);
     }
     j.blocks = possible < MOST_BLOCKS ? possible : MOST_BLOCKS;
-    walk_blocks(engine, &j);
+    walk_blocks(engine, lanes, &j);
 }
 
 static tnr_status inside(const char *op, tnr_engine *engine, bool smallest, const tnr_view *a, int axis,
@@ -149,7 +149,7 @@ static tnr_status inside(const char *op, tnr_engine *engine, bool smallest, cons
 {
     TNRI_CHECK_VIEW(op, "a", a);
     uint64_t gone;
-    TNR_TRY(tnri_reduce_axes(op, a->rank, &axis, 1, &gone));
+    TNR_TRY(tnri_axes_enter(op, &axis, 1, a->rank, &gone));
     const tnri_reduce_table *table = tables[engine->isa];
     const tnri_arg_kernel *kernel = smallest ? &table->argmin[a->dtype] : &table->argmax[a->dtype];
     if (kernel->look == NULL) {

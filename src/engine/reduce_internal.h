@@ -5,9 +5,6 @@
 
 #include "kernels/reduce_kernels.h"
 
-/* Set of axes, bit by bit. TNR_ERR_BOUNDS, TNR_ERR_ARGUMENT: an axis that is none, or twice. */
-tnr_status tnri_reduce_axes(const char *op, int rank, const int *axes, int axis_count, uint64_t *gone);
-
 /* The axes that stay: rank and extents of the result. */
 int tnri_reduce_shape(const tnr_view *a, uint64_t gone, int64_t *shape);
 

@@ -24,8 +24,6 @@
 
 /* ---- Units ---------------------------------------------------------------------------------------------------------------- */
 
-static int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
-
 void tnri_reduce_cut(tnri_reduce_units *units, int64_t grain, int64_t wanted)
 {
     int64_t others = 1;
@@ -33,11 +31,11 @@ void tnri_reduce_cut(tnri_reduce_units *units, int64_t grain, int64_t wanted)
         others *= units->kept.shape[i];
     }
     const int64_t extent = units->kept.shape[0];
-    const int64_t pieces = quotient_up(wanted, others);
-    int64_t run = quotient_up(extent, pieces);
-    run = quotient_up(run, grain) * grain;
+    const int64_t pieces = tnri_quotient_up(wanted, others);
+    int64_t run = tnri_quotient_up(extent, pieces);
+    run = tnri_quotient_up(run, grain) * grain;
     units->run = run < extent ? run : extent;
-    units->runs = quotient_up(extent, units->run);
+    units->runs = tnri_quotient_up(extent, units->run);
     units->count = units->runs * others;
 }
 
@@ -106,7 +104,7 @@ static void take_axis(tnri_nest *kept, const tnri_nest *nest, int axis)
 /* Tiles in all, and what follows from their number. */
 static void count_tiles(tnri_reduction *r, int64_t width)
 {
-    r->line_tiles = quotient_up(r->shape[0], TILE_ROWS);
+    r->line_tiles = tnri_quotient_up(r->shape[0], TILE_ROWS);
     r->tiles = r->line_tiles;
     for (int i = 1; i < r->rank; ++i) {
         r->tiles *= r->shape[i];
@@ -282,27 +280,27 @@ static void do_block(void *context, int64_t piece)
  * Few outputs of many terms: cut the terms into blocks, subtrees of 2^k tiles; then join what came of them. Some units at a
  * time, as many as partial results fit.
  */
-static TNRI_NOINLINE void walk_blocks(tnr_engine *engine, const job *whole, int64_t width, int64_t wanted)
+static TNRI_NOINLINE void walk_blocks(tnr_engine *engine, int lanes, const job *whole, int64_t width, int64_t wanted)
 {
     job j = *whole;
     _Alignas(64) char partials[PARTIAL_BYTES];
     const tnri_reduction *r = &j.reduction;
     const int64_t columns = r->lines ? r->columns : j.units.run;
     j.partials = partials;
-    j.pitch = quotient_up(columns * width, 64) * 64;
+    j.pitch = tnri_quotient_up(columns * width, 64) * 64;
     const int64_t most = PARTIAL_BYTES / j.pitch;
-    const int64_t blocks = quotient_up(wanted, j.units.count);
+    const int64_t blocks = tnri_quotient_up(wanted, j.units.count);
     j.block_tiles = LEAST_BLOCK;
-    while (quotient_up(r->tiles, j.block_tiles) > (blocks < most ? blocks : most)) {
+    while (tnri_quotient_up(r->tiles, j.block_tiles) > (blocks < most ? blocks : most)) {
         j.block_tiles *= 2;
     }
-    j.blocks = quotient_up(r->tiles, j.block_tiles);
+    j.blocks = tnri_quotient_up(r->tiles, j.block_tiles);
     const int64_t together = most / j.blocks;
     const tnri_nest *kept = &j.units.kept;
     for (j.begin = 0; j.begin < j.units.count; j.begin += together) {
         const int64_t left = j.units.count - j.begin;
         const int64_t units = left < together ? left : together;
-        tnri_engine_run(engine, units * j.blocks, do_block, &j);
+        tnri_engine_run(engine, lanes, units * j.blocks, do_block, &j);
         for (int64_t u = 0; u < units; ++u) {
             const tnri_reduce_unit unit = tnri_reduce_unit_at(&j.units, j.begin + u);
             j.reducer->merge(r, unit.out, kept->strides[1][0], unit.a, kept->strides[0][0], unit.outputs,
@@ -341,15 +339,15 @@ void tnri_reduce_walk(tnr_engine *engine, int lanes, const tnri_reducer *reducer
     }
     j.reducer = reducer;
     const int64_t wanted = (int64_t)lanes * PIECES_PER_LANE;
-    const int64_t grain = r->lines ? r->group : quotient_up(STRIP_GRAIN, width);
+    const int64_t grain = r->lines ? r->group : tnri_quotient_up(STRIP_GRAIN, width);
     tnri_reduce_cut(&j.units, grain, wanted);
     if (j.units.count >= wanted / 2 || r->tiles < 2 * LEAST_BLOCK) {
         j.pieces = j.units.count < wanted ? j.units.count : wanted;
-        tnri_engine_run(engine, j.pieces, do_units, &j);
+        tnri_engine_run(engine, lanes, j.pieces, do_units, &j);
         return;
     }
     if (r->lines) { /* one line a unit */
         tnri_reduce_cut(&j.units, r->group, INT64_MAX);
     }
-    walk_blocks(engine, &j, width, wanted);
+    walk_blocks(engine, lanes, &j, width, wanted);
 }

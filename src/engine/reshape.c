@@ -3,7 +3,7 @@
  * Reshape: the elements in column-major order under another shape.
  *
  * Where one side can be seen under the other's shape, as a compact output always can, it is one strided copy. Else both
- * are walked in column-major order, by runs that lie on one axis of either.
+ * are walked in column-major order, by runs that lie on one axis of either; on several lanes each walks a part of it.
  */
 #include "structure_internal.h"
 
@@ -14,6 +14,27 @@ static const tnri_rearrangement op_reshape = {"reshape", TNR_COPY_RESHAPE};
  * ----------------------------------------------------------------------------------------
  */
 
+#define WORD tnri_word1
+#define NAME(x) x##_1
+#include "kernels/line.tmpl.h"
+
+#define WORD tnri_word4
+#define NAME(x) x##_4
+#include "kernels/line.tmpl.h"
+
+#define WORD tnri_word8
+#define NAME(x) x##_8
+#include "kernels/line.tmpl.h"
+
+#define WORD tnri_word16
+#define NAME(x) x##_16
+#include "kernels/line.tmpl.h"
+
+typedef void (*line_kernel)(char *target, int64_t target_step, const char *source, int64_t source_step, int64_t count);
+
+/* By the bytes of an element. */
+static const line_kernel lines[17] = {[1] = line_1, [4] = line_4, [8] = line_8, [16] = line_16};
+
 /* A place in a layout, and how it goes on; strides in bytes. Axes that follow one another are one. */
 typedef struct walk {
     int rank;
@@ -23,7 +44,8 @@ typedef struct walk {
     char *data;
 } walk;
 
-static void walk_begin(walk *w, const tnr_view *view, char *data)
+/* At element `first` in column-major order. */
+static void walk_begin(walk *w, const tnr_view *view, char *data, int64_t first)
 {
     const int64_t width = (int64_t)tnr_dtype_size(view->dtype);
     w->rank = 0;
@@ -40,8 +62,12 @@ static void walk_begin(walk *w, const tnr_view *view, char *data)
         }
         w->shape[w->rank] = view->shape[i];
         w->strides[w->rank] = stride;
-        w->index[w->rank] = 0;
         ++w->rank;
+    }
+    for (int i = 0; i < w->rank; ++i) {
+        w->index[i] = first % w->shape[i];
+        w->data += w->index[i] * w->strides[i];
+        first /= w->shape[i];
     }
 }
 
@@ -61,26 +87,37 @@ static void walk_on(walk *w, int64_t count)
     }
 }
 
-/* `count` > 1: were there one element, it would have a common shape. */
-static void copy_runs(const tnr_view *out, char *target, const tnr_view *a, char *source, int64_t count)
+typedef struct walks {
+    const tnr_view *out;
+    char *target;
+    const tnr_view *a;
+    char *source;
+    int64_t count; /* > 1: were there one element, it would have a common shape */
+    int64_t pieces;
+} walks;
+
+static void run_piece(void *context, int64_t piece)
 {
-    const size_t width = tnr_dtype_size(a->dtype);
+    const walks *all = context;
+    const line_kernel line = lines[tnr_dtype_size(all->a->dtype)];
+    int64_t first;
+    int64_t last;
     walk to;
     walk from;
-    walk_begin(&to, out, target);
-    walk_begin(&from, a, source);
-    while (count > 0) {
+    tnri_piece_of(all->count, all->pieces, piece, &first, &last);
+    walk_begin(&to, all->out, all->target, first);
+    walk_begin(&from, all->a, all->source, first);
+    while (first < last) {
         /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): count > 1, so both have an axis */
         const int64_t to_left = to.shape[0] - to.index[0];
         const int64_t from_left = from.shape[0] - from.index[0];
         /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-        const int64_t run = to_left < from_left ? to_left : from_left;
-        const int64_t to_stride = to.strides[0] / (int64_t)width;
-        const int64_t from_stride = from.strides[0] / (int64_t)width;
-        tnri_copy_elements(width, 1, &run, to.data, &to_stride, from.data, &from_stride);
+        int64_t run = to_left < from_left ? to_left : from_left;
+        run = run < last - first ? run : last - first;
+        line(to.data, to.strides[0], from.data, from.strides[0], run);
         walk_on(&to, run);
         walk_on(&from, run);
-        count -= run;
+        first += run;
     }
 }
 
@@ -91,17 +128,24 @@ static void copy_runs(const tnr_view *out, char *target, const tnr_view *a, char
 
 static void compute(tnr_engine *engine, const tnr_view *a, tnri_call *call, int64_t count)
 {
-    tnr_view seen;
+    int64_t strides[TNR_MAX_RANK];
     tnri_box box;
     if (count == 0) {
         return;
     }
-    if (tnr_view_reshape(call->out, a->rank, a->shape, &seen) == TNR_OK) {
-        tnri_box_make(&box, &seen, call->operands[0].data, call->operands[1].data, a->strides);
-    } else if (tnr_view_reshape(a, call->rank, call->shape, &seen) == TNR_OK) {
-        tnri_box_make(&box, call->out, call->operands[0].data, call->operands[1].data, seen.strides);
+    if (tnri_reshape_strides(call->out, a->rank, a->shape, strides)) {
+        tnri_box_make(&box, a, call->operands[0].data, call->operands[1].data, a->strides);
+        memcpy(box.target_strides, strides, (size_t)a->rank * sizeof *strides);
+    } else if (tnri_reshape_strides(a, call->rank, call->shape, strides)) {
+        tnri_box_make(&box, call->out, call->operands[0].data, call->operands[1].data, strides);
     } else {
-        copy_runs(call->out, call->operands[0].data, a, call->operands[1].data, count);
+        const uint64_t bytes = (uint64_t)count * tnr_dtype_size(a->dtype);
+        const int lanes = tnri_engine_lanes(engine, 4 * tnri_move_time(bytes)); /* runs are short, as a rule */
+        walks all = {call->out, call->operands[0].data, a, call->operands[1].data, count, 1};
+        if (lanes > 1) {
+            all.pieces = count < 4 * (int64_t)lanes ? count : 4 * (int64_t)lanes;
+        }
+        tnri_engine_run(engine, lanes, all.pieces, run_piece, &all);
         return;
     }
     tnri_box_run_on_lanes(engine, &box);

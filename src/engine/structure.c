@@ -52,15 +52,6 @@ tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, 
     return TNR_OK;
 }
 
-tnr_status tnri_axis_enter(const char *op, int axis, int rank, uint64_t *met)
-{
-    TNR_REQUIRE(axis >= 0 && axis < rank, TNR_ERR_BOUNDS, "%s: axis %d of a tensor of rank %d", op, axis, rank);
-    const uint64_t bit = UINT64_C(1) << axis;
-    TNR_REQUIRE((*met & bit) == 0, TNR_ERR_ARGUMENT, "%s: axis %d is listed twice", op, axis);
-    *met |= bit;
-    return TNR_OK;
-}
-
 /*
  * ---- The input, seen another way
  * ----------------------------------------------------------------------------------------------
@@ -207,12 +198,8 @@ tnr_status tnr_slice_into(tnr_engine *engine, const tnr_view *a, const tnr_range
 static tnr_status reverse(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count, tnri_target target)
 {
     TNRI_CHECK_VIEW("reverse", "a", a);
-    TNR_REQUIRE(axis_count >= 0 && (axes != NULL || axis_count == 0), TNR_ERR_ARGUMENT,
-                "reverse: %d axes at a NULL list, or a negative count", axis_count);
-    uint64_t turned = 0;
-    for (int i = 0; i < axis_count; ++i) {
-        TNR_TRY(tnri_axis_enter("reverse", axes[i], a->rank, &turned));
-    }
+    uint64_t turned;
+    TNR_TRY(tnri_axes_enter("reverse", axes, axis_count, a->rank, &turned));
     tnri_call call;
     TNR_TRY(begin(engine, &op_reverse, &call, a, a->rank, a->shape, target));
     if (call.operands[0].data != NULL) {

@@ -5,15 +5,19 @@
  */
 #include "team_internal.h"
 
-uint64_t tnri_team_bytes(int cpus)
+tnr_status tnri_team_need(const tnr_topology *topology, const tnr_cpu_set *cpus, uint64_t *bytes)
 {
+    (void)topology;
     (void)cpus;
-    return 0;
+    *bytes = 0;
+    return TNR_OK;
 }
 
-tnr_status tnri_team_start(const char *op, void *block, const tnr_cpu_set *cpus, tnri_team **team)
+tnr_status tnri_team_start(const char *op, void *block, const tnr_topology *topology, const tnr_cpu_set *cpus,
+                           tnri_team **team)
 {
     (void)block;
+    (void)topology;
     (void)cpus;
     (void)team;
     return tnri_fail(TNR_ERR_UNSUPPORTED, "%s: this build has no worker threads", op);
@@ -46,9 +50,10 @@ int tnri_engine_lanes(const tnr_engine *engine, uint64_t nanoseconds)
     return 1;
 }
 
-void tnri_engine_run(tnr_engine *engine, int64_t pieces, tnri_task task, void *context)
+void tnri_engine_run(tnr_engine *engine, int lanes, int64_t pieces, tnri_task task, void *context)
 {
     (void)engine;
+    (void)lanes;
     for (int64_t piece = 0; piece < pieces; ++piece) {
         task(context, piece);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an engine asks of its team: to be made, described and ended. Running work on it is in engine_internal.h. team.c has
- * worker threads; team_inline.c stands for it where there are none.
+ * What an engine asks of its team: to be made, described and ended. Running work on it is in engine_internal.h. team.c,
+ * team_call.c and team_worth.c have worker threads; team_inline.c stands for them where there are none.
  */
 #ifndef TENURE_ENGINE_TEAM_INTERNAL_H
 #define TENURE_ENGINE_TEAM_INTERNAL_H
@@ -22,16 +22,17 @@ tnr_status tnri_one_per_core(const tnr_topology *topology, const tnr_cpu_set *fr
 /* The node near all of these CPUs, or TNR_NONE. */
 tnr_status tnri_node_of_cpus(const tnr_topology *topology, const tnr_cpu_set *cpus, int *node);
 
-/* ---- The team (team.c, team_inline.c) ------------------------------------------------------------------------------------------ */
+/* ---- The team (team.c; team_inline.c) ------------------------------------------------------------------------------------------ */
 
-/* Bytes of the one block that a team of so many CPUs lives in; 0: there are no teams here, and tnri_team_start is not called. */
-uint64_t tnri_team_bytes(int cpus);
+/* Bytes of the one block that a team on these CPUs lives in; 0: there are no teams here, and tnri_team_start is not called. */
+tnr_status tnri_team_need(const tnr_topology *topology, const tnr_cpu_set *cpus, uint64_t *bytes);
 
 /*
- * Make a team in a block of tnri_team_bytes: one worker pinned to each CPU of the set, each pin read back. No thread for a
- * team of one when the calling thread is bound to that very CPU. TNR_ERR_BACKEND with the system's reason: no thread is left.
+ * Make a team in a block of tnri_team_need: one worker pinned to each CPU of the set, each pin read back. No thread for a
+ * team of one when the calling thread is bound to that CPU's core. TNR_ERR_BACKEND with the system's reason: no thread is left.
  */
-tnr_status tnri_team_start(const char *op, void *block, const tnr_cpu_set *cpus, tnri_team **team);
+tnr_status tnri_team_start(const char *op, void *block, const tnr_topology *topology, const tnr_cpu_set *cpus,
+                           tnri_team **team);
 
 /* End and join all threads; NULL is fine. In a forked child there are none. The block is the caller's again. */
 void tnri_team_stop(tnri_team *team);

@@ -124,7 +124,7 @@ static void compute(tnr_engine *engine, const tnr_view *a, int64_t k, bool upper
         const int64_t most = 8 * (int64_t)lanes; /* lines differ in what they cost */
         t.pieces = t.box.shape[cut] < most ? t.box.shape[cut] : most;
     }
-    tnri_engine_run(engine, t.pieces, run_piece, &t);
+    tnri_engine_run(engine, lanes, t.pieces, run_piece, &t);
 }
 
 static tnr_status inside(tnr_engine *engine, const tnri_rearrangement *op, const tnr_view *a, int64_t k,

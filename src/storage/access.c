@@ -261,10 +261,73 @@ static tnr_status map_all(const char *op, tnri_operand *operands, int count, int
     return TNR_OK;
 }
 
+/* ---- The usual case ---------------------------------------------------------------------------------------------------------- */
+
+/* Where an operand's first element is, and from where to where its view touches memory. */
+typedef struct touched {
+    char *first;
+    const char *begin;
+    const char *end;
+} touched;
+
 /*
- * The usual case in one pass: whole tensors that the host reaches directly, nobody in the way; operand 0 may be written, and
- * in place. `count` is a constant where this is inlined. False says nothing but "take the other way", which knows the
- * reason, and nothing is held then.
+ * What check_bounds proves, for views with elements, in one pass and without a text; false says "perhaps not". A layout that is
+ * written is distinct for certain where each axis, in the order in which they stand, steps over all that those before it
+ * reach.
+ */
+static TNRI_NOINLINE bool is_inside(const tnr_view *view, const tnr_tensor *root, bool write, touched *bytes)
+{
+    if ((unsigned)view->dtype - 1U >= (unsigned)TNR_DTYPE_END - 1U) {
+        return false;
+    }
+    const unsigned shift = tnri_dtype_shift[view->dtype];
+    const int64_t elements = (int64_t)(view->window_bytes >> shift);
+    if (view->window_begin > root->bytes || view->window_bytes > root->bytes - view->window_begin ||
+        (view->window_begin & (((uint64_t)1 << shift) - 1)) != 0 || view->base != tnri_root_base(root) ||
+        view->offset < 0 || view->offset >= elements) {
+        return false;
+    }
+    int64_t low = view->offset; /* both stay in 0 .. elements - 1 */
+    int64_t high = view->offset;
+    for (int axis = 0; axis < view->rank; axis++) {
+        const int64_t extent = view->shape[axis];
+        const int64_t stride = view->strides[axis];
+        if (extent == 1) {
+            continue;
+        }
+        const int64_t reach = high - low;
+        int64_t step;
+        if (extent <= 0 || (write && stride <= reach && stride >= -reach) || !tnri_mul_i64(extent - 1, stride, &step) ||
+            step > elements - 1 - high || step < -low) {
+            return false;
+        }
+        *(step < 0 ? &low : &high) += step;
+    }
+    char *window = (char *)root->block.address + view->window_begin;
+    bytes->first = window + ((uint64_t)view->offset << shift);
+    bytes->begin = window + ((uint64_t)low << shift);
+    bytes->end = window + (((uint64_t)high + 1) << shift);
+    return true;
+}
+
+/* The same elements in the same order, by their descriptors; false says "perhaps not". */
+static inline bool is_same_layout(const tnr_view *a, const tnr_view *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank || a->offset != b->offset || a->window_begin != b->window_begin) {
+        return false;
+    }
+    for (int axis = 0; axis < a->rank; axis++) {
+        if (a->shape[axis] != b->shape[axis] || a->strides[axis] != b->strides[axis]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Operands that the host reaches directly and nobody is in the way of, in one pass: whole tensors, slices and other plain
+ * views; operand 0 may be written, in place or beside what is read of the same owner. `count` is a constant where this is
+ * inlined. False says nothing but "take the other way", which knows the reason, and nothing is held then.
  */
 static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operands, const int count,
                                                             tnri_aliasing aliasing)
@@ -272,7 +335,8 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
     if (TNRI_UNLIKELY(aliasing == TNRI_READ_BACK || operands[0].view == NULL)) {
         return false;
     }
-    const tnr_tensor *written = operands[0].write ? operands[0].view->root : NULL;
+    const tnr_view *written = operands[0].write ? operands[0].view : NULL;
+    touched output = {NULL, NULL, NULL};
     int held = 0;
     bool usual = true;
     for (; held < count && usual; held++) {
@@ -285,21 +349,43 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
             continue;
         }
         tnr_tensor *root = view->root;
-        /* Readers of one root each count; what is written in place is covered by the write lease. */
-        const bool in_place = held > 0 && root == written;
-        if (TNRI_UNLIKELY(in_place ? aliasing != TNRI_IN_PLACE || view->generation != operands[0].view->generation
-                                   : !tnri_lease_try_whole(root, view->generation, operand->write))) {
+        /* Readers of one root each count; what is read of the written one is covered by the write lease. */
+        const bool shares = held > 0 && written != NULL && root == written->root;
+        if (TNRI_UNLIKELY(shares ? view->generation != written->generation
+                                 : !tnri_lease_try_whole(root, view->generation, operand->write))) {
             usual = false;
             continue;
         }
-        operand->held.owns = !in_place;
+        operand->held.owns = !shares;
         operand->held.root = root;
         operand->held.split = 0;
         operand->held.writes = operand->write;
-        operand->data = root->bytes != 0 ? root->block.address : NULL;
-        usual = root->access == TNR_ACCESS_DIRECT && covers_owner(view, root) &&
-                (in_place || held == 0 || written == NULL || owners_apart(written, root)) &&
-                (!in_place || atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT);
+        touched bytes = {NULL, NULL, NULL};
+        if (TNRI_UNLIKELY(root->access != TNR_ACCESS_DIRECT)) {
+            usual = false;
+            continue;
+        }
+        if (TNRI_LIKELY(covers_owner(view, root))) {
+            if (root->bytes != 0) {
+                bytes.first = root->block.address;
+                bytes.begin = bytes.first;
+                bytes.end = bytes.begin + root->bytes;
+            }
+        } else if (!is_inside(view, root, operand->write, &bytes)) {
+            usual = false;
+            continue;
+        }
+        operand->data = bytes.first;
+        if (held == 0) {
+            output = bytes;
+        } else if (TNRI_UNLIKELY(shares)) {
+            const bool may_be_same = aliasing == TNRI_IN_PLACE || (aliasing == TNRI_FIRST_IN_PLACE && held == 1);
+            usual = (bytes.end <= output.begin || output.end <= bytes.begin ||
+                     (may_be_same && is_same_layout(view, written))) &&
+                    atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT;
+        } else {
+            usual = written == NULL || owners_apart(written->root, root);
+        }
     }
     if (TNRI_LIKELY(usual)) {
         return true;
@@ -316,7 +402,7 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
 {
     if (count == 3   ? try_usual(operands, 3, aliasing)
         : count == 2 ? try_usual(operands, 2, aliasing)
-                     : count == 1 && try_usual(operands, 1, aliasing)) {
+                     : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
         return TNR_OK;
     }
     bool direct = false;

@@ -283,6 +283,84 @@ static void run_lines(const tnri_copy_plan *plan, walk *at, int64_t blocks)
     }
 }
 
+/* ---- Blocks of whole lines, while the next one is fetched ------------------------------------------------------------------------ */
+
+/* Where in the source the segments of a block begin: stretches of axis 0, one after the other in the target's run. */
+static void list_segments(const tnri_copy_plan *plan, int64_t *offsets)
+{
+    int64_t count = 1;
+    offsets[0] = 0;
+    for (int i = 1; i <= plan->cut; ++i) {
+        const int64_t extent = i == plan->cut ? plan->cut_block : plan->nest.shape[i];
+        for (int64_t k = 1; k < extent; ++k) {
+            for (int64_t n = 0; n < count; ++n) {
+                offsets[k * count + n] = offsets[n] + k * plan->nest.strides[1][i];
+            }
+        }
+        count *= extent;
+    }
+}
+
+static void run_blocks(const tnri_copy_plan *plan, walk *at, int64_t blocks)
+{
+    const tnri_nest *nest = &plan->nest;
+    _Alignas(64) char buffer[TNRI_COPY_BUFFER];
+    int64_t offsets[TNRI_COPY_SEGMENTS];
+    list_segments(plan, offsets);
+    const int64_t width = INT64_C(1) << plan->shift;
+    const bool transposed = nest->strides[1][0] != width;
+    int64_t each = 1; /* segments of one step along the cut axis */
+    for (int i = 1; i < plan->cut; ++i) {
+        each *= nest->shape[i];
+    }
+    const tnri_copy_plane_kernel kernel =
+        transposed ? plan->kernels->blocks[plan->shift] : plan->kernels->planes[plan->shift];
+    const int64_t across_step = plan->across >= 0 ? nest->strides[0][plan->across] : 0;
+    const int64_t source_step = plan->across >= 0 ? nest->strides[1][plan->across] : 0;
+    const int64_t again = plan->second >= 0 ? nest->strides[0][plan->second] : 0;
+    const int64_t source_again = plan->second >= 0 ? nest->strides[1][plan->second] : 0;
+    const int64_t chunk = plan->chunk;
+    block b = walk_block(plan, at);
+    for (int64_t n = 0; n < blocks; ++n) {
+        walk_next(plan, at);
+        const block next = walk_block(plan, at);
+        const int64_t rows = plan->cut == 0 ? b.cut : nest->shape[0];
+        const int64_t segments = plan->cut == 0 ? 1 : each * b.cut;
+        const int64_t run = rows * width * segments;
+        tnri_copy_fetch fetch = {.base = (uintptr_t)next.source, .row = (uintptr_t)next.source, .offsets = offsets};
+        if (n + 1 < blocks && next.across > 0) {
+            const int64_t next_rows = plan->cut == 0 ? next.cut : nest->shape[0];
+            fetch.segments = plan->cut == 0 ? 1 : each * next.cut;
+            fetch.rows = transposed ? next_rows : next.across;
+            fetch.row_step = transposed ? nest->strides[1][0] : source_step;
+            fetch.lines = ((transposed ? next.across * plan->again : next_rows) * width + 63) >> 6;
+        }
+        tnri_copy_plane plane = {.rows = rows,
+                                 .target_row = width,
+                                 .target_column = plan->pitch,
+                                 .source_row = nest->strides[1][0],
+                                 .source_column = source_step,
+                                 .fetch = &fetch};
+        for (int64_t i = 0; i < plan->again; ++i) {
+            const char *source = b.source + i * source_again;
+            char *target = b.target + i * again;
+            for (int64_t j = 0; j < b.across; j += chunk) {
+                plane.columns = b.across - j < chunk ? b.across - j : chunk;
+                for (int64_t k = 0; k < segments; ++k) {
+                    if (!transposed) {
+                        tnri_copy_fetch_lines(&fetch, plane.columns * fetch.lines);
+                    }
+                    kernel(buffer + k * rows * width, source + offsets[k] + j * source_step, &plane);
+                }
+                for (int64_t k = 0; k < plane.columns; ++k) {
+                    plan->kernels->lines(target + (j + k) * across_step, buffer + k * plan->pitch, run);
+                }
+            }
+        }
+        b = next;
+    }
+}
+
 /* ---- Running ------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t first_block(int64_t blocks, int64_t piece, int64_t pieces)
@@ -315,6 +393,9 @@ void tnri_copy_plan_run(const tnri_copy_plan *plan, int64_t piece, int64_t piece
         break;
     case TNRI_COPY_TILES:
         run_planes(plan, kernels->tiles[plan->shift], &at, blocks);
+        break;
+    case TNRI_COPY_BLOCKS:
+        run_blocks(plan, &at, blocks);
         break;
     case TNRI_COPY_LINES:
         run_lines(plan, &at, blocks);

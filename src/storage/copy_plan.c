@@ -30,24 +30,29 @@
 #define TILE_LINES 1
 /* Bytes of a row of the source that a tile takes, and from what is copied to what is fetched. */
 #define FETCH_BYTES 512
+/* Steps that are whole multiples of this many bytes share places in caches and banks of memory. */
+#define UNEVEN 512
+/* Runs of both sides that are shorter, and made of whole lines, are put together to longer ones. */
+#define SHORT_RUN 192
+/* Bytes of the target's run in a block, of the source's, and rows of such short runs at a time. */
+#define BLOCK_RUN 512
+#define BLOCK_SPAN 512
+#define CHUNK_ROWS 8
 /* Lines of the target until the first of them is met again. */
 #define BAND_ROWS 1024
 /* Bytes of a block that is put together, along the target's run and along the source's lines. */
 #define RUN_BYTES 512
 #define SPAN_BYTES 256
 
-static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 /* Axis from `first` on along which the source steps least, but does step; -1: none. */
 static int nearest_axis(const tnri_nest *nest, int first, int end)
 {
     int best = -1;
     for (int i = first; i < end; ++i) {
         if (nest->strides[1][i] != 0 &&
-            (best < 0 || magnitude(nest->strides[1][i]) < magnitude(nest->strides[1][best]))) {
+            (best < 0 || tnri_magnitude(nest->strides[1][i]) < tnri_magnitude(nest->strides[1][best]))) {
             best = i;
         }
     }
@@ -65,7 +70,7 @@ static void add_loop(tnri_copy_plan *plan, int axis, int64_t step, int64_t count
 /* So many steps of `step` bytes that they reach `bytes`, in whole cache lines where a line has several. */
 static int64_t steps_for(int64_t bytes, int64_t step)
 {
-    return step >= bytes ? 1 : step >= 64 ? quotient_up(bytes, step) : quotient_up(bytes, 64) * (64 / step);
+    return step >= bytes ? 1 : step >= 64 ? tnri_quotient_up(bytes, step) : tnri_quotient_up(bytes, 64) * (64 / step);
 }
 
 /* The greatest multiple of what fills a cache line that is no more than `steps`, if that is any. */
@@ -91,10 +96,10 @@ static void plan_lines(tnri_copy_plan *plan, int dense)
     int across = nearest;
     if (nearest <= cut) { /* whole lines of the source are in the run; neighbours across it may share a page */
         if (nearest == cut) {
-            length = most(length, steps_for(SPAN_BYTES, magnitude(nest->strides[1][cut])));
+            length = most(length, steps_for(SPAN_BYTES, (int64_t)tnri_magnitude(nest->strides[1][cut])));
         }
         across = nearest_axis(nest, cut + 1, nest->rank);
-        if (across >= 0 && magnitude(nest->strides[1][across]) > 4096) {
+        if (across >= 0 && tnri_magnitude(nest->strides[1][across]) > 4096) {
             across = -1;
         }
     }
@@ -104,24 +109,24 @@ static void plan_lines(tnri_copy_plan *plan, int dense)
     plan->across_block = 1;
     if (across >= 0) {
         const int64_t run = inner * plan->cut_block;
-        const int64_t step = magnitude(nest->strides[1][across]);
+        const int64_t step = (int64_t)tnri_magnitude(nest->strides[1][across]);
         plan->pitch = ((run + 63) & ~INT64_C(63)) + 128 + (nest->strides[0][across] & 63);
         const int64_t fits = most(1, whole_lines((TNRI_COPY_BUFFER - 128) / plan->pitch, step));
         plan->across_block = least(nest->shape[across], least(fits, steps_for(SPAN_BYTES, step)));
     }
     plan->columns = nearest_axis(nest, 1, cut + 1);
-    if (across >= 0 &&
-        (plan->columns < 0 || magnitude(nest->strides[1][across]) <= magnitude(nest->strides[1][plan->columns]))) {
+    if (across >= 0 && (plan->columns < 0 ||
+                        tnri_magnitude(nest->strides[1][across]) <= tnri_magnitude(nest->strides[1][plan->columns]))) {
         plan->columns = across;
     }
 }
 
-/* Is every run along axis 0 made of whole, aligned lines? */
-static bool is_aligned(const tnri_copy_plan *plan)
+/* Are all runs of so many bytes, from the first on and at the target's steps beyond `cut`, made of whole, aligned lines? */
+static bool is_aligned(const tnri_copy_plan *plan, int cut, int64_t run)
 {
     const tnri_nest *nest = &plan->nest;
-    uintptr_t all = (uintptr_t)nest->data[0] | (uintptr_t)(nest->shape[0] << plan->shift);
-    for (int i = 1; i < nest->rank; ++i) {
+    uintptr_t all = (uintptr_t)nest->data[0] | (uintptr_t)run;
+    for (int i = cut + 1; i < nest->rank; ++i) {
         all |= (uintptr_t)nest->strides[0][i];
     }
     return (all & 63) == 0;
@@ -137,22 +142,25 @@ static void source_order(tnri_copy_plan *plan)
     bool done[TNR_MAX_RANK] = {false};
     int64_t rows = plan->across_block;
     bool cut_done = false;
-    done[0] = true;
-    for (int n = 1; n < nest->rank; ++n) {
+    for (int i = 0; i <= plan->cut; ++i) {
+        done[i] = true;
+    }
+    for (int n = plan->cut + 1; n < nest->rank; ++n) {
         int axis = -1;
-        for (int i = 1; i < nest->rank; ++i) {
-            if (!done[i] && (axis < 0 || magnitude(nest->strides[1][i]) < magnitude(nest->strides[1][axis]))) {
+        for (int i = plan->cut + 1; i < nest->rank; ++i) {
+            if (!done[i] &&
+                (axis < 0 || tnri_magnitude(nest->strides[1][i]) < tnri_magnitude(nest->strides[1][axis]))) {
                 axis = i;
             }
         }
         done[axis] = true;
-        const int64_t step = axis == plan->across ? plan->across_block : 1;
-        const int64_t count = quotient_up(nest->shape[axis], step);
+        const int64_t step = axis == plan->across ? plan->across_block : axis == plan->second ? plan->again : 1;
+        const int64_t count = tnri_quotient_up(nest->shape[axis], step);
         if (!cut_done && rows * count > BAND_ROWS) {
             const int64_t band = axis == plan->across ? most(1, BAND_ROWS / rows) : 1;
             add_loop(plan, axis, step, least(band, count));
-            add_loop(plan, 0, plan->cut_block, quotient_up(nest->shape[0], plan->cut_block));
-            add_loop(plan, axis, step * band, quotient_up(count, band));
+            add_loop(plan, plan->cut, plan->cut_block, tnri_quotient_up(nest->shape[plan->cut], plan->cut_block));
+            add_loop(plan, axis, step * band, tnri_quotient_up(count, band));
             cut_done = true;
         } else {
             add_loop(plan, axis, step, count);
@@ -160,7 +168,7 @@ static void source_order(tnri_copy_plan *plan)
         }
     }
     if (!cut_done) {
-        add_loop(plan, 0, plan->cut_block, quotient_up(nest->shape[0], plan->cut_block));
+        add_loop(plan, plan->cut, plan->cut_block, tnri_quotient_up(nest->shape[plan->cut], plan->cut_block));
     }
 }
 
@@ -168,34 +176,137 @@ static void source_order(tnri_copy_plan *plan)
 static void target_order(tnri_copy_plan *plan)
 {
     const tnri_nest *nest = &plan->nest;
-    add_loop(plan, plan->cut, plan->cut_block, quotient_up(nest->shape[plan->cut], plan->cut_block));
+    add_loop(plan, plan->cut, plan->cut_block, tnri_quotient_up(nest->shape[plan->cut], plan->cut_block));
     for (int i = plan->cut + 1; i < nest->rank; ++i) {
         const int64_t step = i == plan->across ? plan->across_block : 1;
-        add_loop(plan, i, step, quotient_up(nest->shape[i], step));
+        add_loop(plan, i, step, tnri_quotient_up(nest->shape[i], step));
     }
+}
+
+/*
+ * Are lines of the target better written several at a time? Measured, single lines are as fast where they are spread evenly,
+ * and slower where source or target steps by multiples of 512 bytes from line to line, for these fall on each other in
+ * caches and memory; and where whole pieces of the source are near anyway.
+ */
+static bool wants_blocks(const tnri_nest *nest, int nearest)
+{
+    const int64_t row = (int64_t)tnri_magnitude(nest->strides[1][0]);
+    const int64_t column = nest->strides[0][nearest];
+    return row <= UNEVEN || (column >= UNEVEN && (row % UNEVEN == 0 || column % UNEVEN == 0));
+}
+
+/* The target's part of a block: axes 0 .. cut, as many bytes as are worth the way. False when lines are shared. */
+static bool plan_block_run(tnri_copy_plan *plan, int dense, int nearest, int64_t most_run)
+{
+    const tnri_nest *nest = &plan->nest;
+    int64_t inner = INT64_C(1) << plan->shift; /* bytes of one step along the cut axis */
+    int64_t segments = 1;                      /* and stretches of axis 0 */
+    int cut = 0;
+    while (cut + 1 < dense && cut + 1 != nearest && inner * nest->shape[cut] <= most_run / 2 &&
+           (cut == 0 || segments * nest->shape[cut] <= TNRI_COPY_SEGMENTS / 2)) {
+        inner *= nest->shape[cut];
+        segments *= cut == 0 ? 1 : nest->shape[cut];
+        ++cut;
+    }
+    const int64_t extent = nest->shape[cut];
+    const int64_t unit = (inner & 63) == 0 ? 1 : 64 >> tnri_lowest_bit((uint64_t)inner); /* steps to whole lines */
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): shift is 0 to 4, and extents are not 0 */
+    int64_t steps = most_run / inner;
+    steps = cut > 0 ? least(steps, TNRI_COPY_SEGMENTS / segments) : steps;
+    steps -= steps % unit;
+    if (steps == 0 || !is_aligned(plan, cut, inner * extent)) {
+        return false;
+    }
+    if (extent > steps) { /* parts of about the same length */
+        steps = tnri_quotient_up(tnri_quotient_up(extent, tnri_quotient_up(extent, steps)), unit) * unit;
+    }
+    plan->cut = cut;
+    plan->cut_block = least(extent, steps);
+    plan->pitch = inner * plan->cut_block + 64; /* rows at powers of two would share their places in the cache */
+    return true;
+}
+
+/* The source's part: along `across`, and where that is short and the source goes on, some of the next axis. */
+static void plan_block_across(tnri_copy_plan *plan, int64_t step, int64_t whole)
+{
+    const tnri_nest *nest = &plan->nest;
+    const int64_t extent = nest->shape[plan->across];
+    const int64_t bytes = extent * step;
+    if (bytes > BLOCK_SPAN) {
+        const int64_t parts = tnri_quotient_up(bytes, BLOCK_SPAN / 2);
+        plan->across_block = least(extent, tnri_quotient_up(tnri_quotient_up(extent, parts), whole) * whole);
+        return;
+    }
+    plan->across_block = extent;
+    for (int i = plan->cut + 1; i < nest->rank && whole > 1; ++i) {
+        for (int64_t n = 2; nest->strides[1][i] == bytes && n <= nest->shape[i] && n * bytes <= BLOCK_SPAN; ++n) {
+            if (nest->shape[i] % n == 0) {
+                plan->second = i;
+                plan->again = n;
+            }
+        }
+    }
+}
+
+/* Runs of whole lines of the target times a stretch of the source. False when runs do not begin and end with lines. */
+static bool plan_blocks(tnri_copy_plan *plan, int dense)
+{
+    const tnri_nest *nest = &plan->nest;
+    const int64_t width = INT64_C(1) << plan->shift;
+    const bool transposed = nest->strides[1][0] != width;
+    const int nearest = nearest_axis(nest, transposed ? 0 : 1, nest->rank);
+    if (transposed && (nearest <= 0 || nest->strides[1][nearest] != width)) {
+        return false;
+    }
+    plan->chunk = transposed ? 64 / width : CHUNK_ROWS;
+    if (!plan_block_run(plan, dense, nearest, least(BLOCK_RUN, TNRI_COPY_BUFFER / plan->chunk - 64))) {
+        return false;
+    }
+    plan->mode = TNRI_COPY_BLOCKS;
+    plan->across = nearest > 0 ? nearest : -1;
+    plan->across_block = 1;
+    if (nearest > 0) {
+        plan_block_across(plan, transposed ? width : nest->shape[0] * width, transposed ? 64 / width : 1);
+    }
+    return true;
+}
+
+static void plan_runs(tnri_copy_plan *plan)
+{
+    const tnri_nest *nest = &plan->nest;
+    const int64_t width = INT64_C(1) << plan->shift;
+    plan->mode = TNRI_COPY_RUNS;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): shift is 0 to 4 */
+    plan->cut_block = least(nest->shape[0], MOST_RUN / width);
+    plan->across = nearest_axis(nest, 1, nest->rank);
+    plan->across_block =
+        plan->across > 0 ? least(nest->shape[plan->across], most(1, 8192 / (plan->cut_block * width))) : 1;
+}
+
+static void plan_tiles(tnri_copy_plan *plan, int nearest)
+{
+    const tnri_nest *nest = &plan->nest;
+    const int64_t width = INT64_C(1) << plan->shift;
+    plan->mode = TNRI_COPY_TILES;
+    plan->cut_block = least(nest->shape[0], TILE_LINES * 64 / width);
+    plan->across = nearest;
+    const int64_t fits = TNRI_COPY_BUFFER / (plan->cut_block * width);
+    plan->across_block = least(nest->shape[nearest], least(fits, FETCH_BYTES / width));
+    plan->ahead = most(1, FETCH_BYTES / (plan->across_block * width));
 }
 
 static void plan_streams(tnri_copy_plan *plan, int dense)
 {
     const tnri_nest *nest = &plan->nest;
     const int64_t width = INT64_C(1) << plan->shift;
+    const int64_t row = nest->shape[0] * width;
     const int nearest = nearest_axis(nest, 0, nest->rank);
-    const bool aligned = is_aligned(plan);
-    if (nest->strides[1][0] == width && (aligned || nest->shape[0] * width >= LONG_RUN)) {
-        plan->mode = TNRI_COPY_RUNS;
-        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): shift is 0 to 4 */
-        plan->cut_block = least(nest->shape[0], MOST_RUN / width);
-        plan->across = nearest_axis(nest, 1, nest->rank);
-        plan->across_block =
-            plan->across > 0 ? least(nest->shape[plan->across], most(1, 8192 / (plan->cut_block * width))) : 1;
-    } else if (aligned && nearest > 0 && nest->strides[1][nearest] == width) {
-        plan->mode = TNRI_COPY_TILES;
-        plan->cut_block = least(nest->shape[0], TILE_LINES * 64 / width);
-        plan->across = nearest;
-        const int64_t fits = TNRI_COPY_BUFFER / (plan->cut_block * width);
-        plan->across_block = least(nest->shape[nearest], least(fits, FETCH_BYTES / width));
-        plan->ahead = most(1, FETCH_BYTES / (plan->across_block * width));
-    } else {
+    const bool aligned = is_aligned(plan, 0, row);
+    if (nest->strides[1][0] == width && (row >= LONG_RUN || (aligned && row >= SHORT_RUN))) {
+        plan_runs(plan);
+    } else if (aligned && nearest > 0 && nest->strides[1][nearest] == width && !wants_blocks(nest, nearest)) {
+        plan_tiles(plan, nearest);
+    } else if (!plan_blocks(plan, dense)) {
         plan->mode = TNRI_COPY_LINES;
         plan_lines(plan, dense);
         target_order(plan);
@@ -236,6 +347,8 @@ void tnri_copy_plan_make(tnri_copy_plan *plan, const tnri_copy_kernels *kernels,
     plan->pitch = 0;
     plan->cut = 0;
     plan->columns = -1;
+    plan->second = -1;
+    plan->again = 1;
     int64_t run = (int64_t)element_bytes; /* bytes of the target without a gap */
     int dense = 0;
     while (dense < nest->rank && nest->strides[0][dense] == run) {

@@ -27,8 +27,6 @@ typedef struct axis {
     uint64_t stride;
 } axis;
 
-static uint64_t magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
-
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
     while (b != 0) {
@@ -149,7 +147,7 @@ static bool distinct_unordered(int rank, const int64_t *shape, const int64_t *st
         if (shape[i] == 1) {
             continue;
         }
-        const axis next = {.extent = (uint64_t)shape[i], .stride = magnitude(strides[i])};
+        const axis next = {.extent = (uint64_t)shape[i], .stride = tnri_magnitude(strides[i])};
         if (next.stride == 0) {
             return false;
         }
@@ -201,7 +199,7 @@ bool tnri_is_distinct(int rank, const int64_t *shape, const int64_t *strides)
             return true;
         }
         if (shape[i] > 1 && ordered) {
-            const uint64_t stride = magnitude(strides[i]);
+            const uint64_t stride = tnri_magnitude(strides[i]);
             ordered = stride > reach;
             reach = reach_with(reach, (uint64_t)shape[i], stride);
         }

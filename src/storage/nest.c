@@ -8,8 +8,6 @@
  */
 #include "storage.h"
 
-static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
-
 void tnri_nest_exchange(tnri_nest *nest, int a, int b)
 {
     const int64_t extent = nest->shape[a];
@@ -26,8 +24,8 @@ void tnri_nest_exchange(tnri_nest *nest, int a, int b)
 static bool belongs_inside(const tnri_nest *nest, int a, int b)
 {
     for (int k = 0; k < nest->count; ++k) {
-        const int64_t step_a = magnitude(nest->strides[k][a]);
-        const int64_t step_b = magnitude(nest->strides[k][b]);
+        const uint64_t step_a = tnri_magnitude(nest->strides[k][a]);
+        const uint64_t step_b = tnri_magnitude(nest->strides[k][b]);
         if (step_a != step_b) {
             return step_a < step_b;
         }

@@ -147,6 +147,12 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
 /* Unmap and give the leases back. A failing unmap of a written operand is TNR_ERR_BACKEND or the domain's answer. */
 tnr_status tnri_access_end(tnri_operand *operands, int count);
 
+/*
+ * Strides for `shape` over the elements of `view` in column-major order; false, and no text of a failure: there are none.
+ * Counts are equal and not 0. (view.c)
+ */
+bool tnri_reshape_strides(const tnr_view *view, int rank, const int64_t *shape, int64_t *strides);
+
 /* ---- Loop nests (nest.c): pure; what the copy and every elementwise and reducing kernel run over -------------------------------- */
 
 /* Most operands of one nest. */
@@ -216,15 +222,19 @@ typedef struct tnri_copy_plan {
     int64_t across_block; /* and along axis `across`; all other axes have one element in a block */
     int64_t ahead;        /* blocks from the one that is copied to the one that is fetched into the cache */
     int64_t pitch;        /* bytes from row to row of the buffer in which a block is put together */
+    int64_t chunk;        /* rows of that buffer that are put together and written at a time */
+    int64_t again;        /* elements of a block along axis `second` */
     int cut;
     int across;  /* -1: none */
+    int second;  /* axis on which the source goes on where it ends along `across`; -1: none */
     int columns; /* axis of a block along which the source steps least, besides axis 0; -1: none */
     int shift;   /* an element has 1 << shift bytes */
     enum {
-        TNRI_COPY_PLAIN, /* ordinary stores */
-        TNRI_COPY_RUNS,  /* past the caches: runs that are runs of the source too */
-        TNRI_COPY_TILES, /* past the caches: transposed tiles of whole lines */
-        TNRI_COPY_LINES  /* past the caches: anything else, put together in a buffer */
+        TNRI_COPY_PLAIN,  /* ordinary stores */
+        TNRI_COPY_RUNS,   /* past the caches: runs that are runs of the source too */
+        TNRI_COPY_TILES,  /* past the caches: transposed tiles, line by line */
+        TNRI_COPY_BLOCKS, /* past the caches: runs of whole lines, put together while the next block is fetched */
+        TNRI_COPY_LINES   /* past the caches: anything else, put together in a buffer */
     } mode;
     int loops;
     tnri_copy_loop loop[TNR_MAX_RANK + 1]; /* innermost first */

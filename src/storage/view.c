@@ -230,14 +230,12 @@ tnr_status tnr_view_diagonal(const tnr_view *view, int axis_a, int axis_b, tnr_v
 /* ---- Other shapes ---------------------------------------------------------------------------------------------- */
 
 /*
- * Strides for `shape` over the elements of `view` in column-major order. False: there are none.
- *
  * Axes of extent 1 left aside, neighbours that follow one another (next stride = stride * extent) join into runs; each
  * run is uniform, and no two neighbouring runs are one. A new axis therefore lies inside one run and divides what is
  * left of it: otherwise it would cross the end of a run and make steps of two sizes. So the greedy walk below finds the
- * strides whenever they exist. Counts are equal and not 0.
+ * strides whenever they exist.
  */
-static bool reshape_strides(const tnr_view *view, int rank, const int64_t *shape, int64_t *strides)
+bool tnri_reshape_strides(const tnr_view *view, int rank, const int64_t *shape, int64_t *strides)
 {
     int64_t left = 1; /* elements of the current run not yet covered */
     int64_t step = 1; /* stride that the next new axis takes */
@@ -297,7 +295,7 @@ tnr_status tnr_view_reshape(const tnr_view *view, int rank, const int64_t *shape
     if (count == 0) {
         settle_empty(&result);
     } else {
-        TNR_REQUIRE(reshape_strides(view, rank, shape, result.strides), TNR_ERR_LAYOUT,
+        TNR_REQUIRE(tnri_reshape_strides(view, rank, shape, result.strides), TNR_ERR_LAYOUT,
                     "%s: no strides give these elements that shape; copy them first with tnr_to_contiguous or "
                     "tnr_tensor_duplicate",
                     op);

@@ -6,31 +6,18 @@
  */
 #include "bench.h"
 #include "loops.h"
+#include "scene.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tenure/tenure.h"
-
-static const struct size {
-    const char *name;
-    int64_t count;
-    double milliseconds;
-} sizes[] = {
-    {"L1 1Ki", 1024, 60.0}, {"L2 16Ki", 16384, 100.0}, {"L3 1Mi", 1048576, 300.0}, {"memory 32Mi", 33554432, 2500.0}};
-
-#define SIZES (int)(sizeof sizes / sizeof *sizes)
-
 typedef tnr_status (*unary)(tnr_engine *, const tnr_view *, const tnr_view_mut *);
 
 /* Everything a measured call looks at. */
-static struct scene {
-    tnr_domain *heap;
-    tnr_topology *topology;
-    tnr_engine *engines[2]; /* one worker, two workers; the second NULL where there is one CPU */
-    tnr_engine *engine;     /* the one being measured */
+static bench_scene scene;
+static struct operands {
     tnr_tensor *tensors[3];
     double *data[3];
     tnr_view a, b;
@@ -38,44 +25,36 @@ static struct scene {
     int64_t count;
     unary function;
     void (*loop)(double *, const double *, const double *, int64_t);
-    double (*scalar)(double);
-    bool failed;
 } s;
 
-static void must(tnr_status status)
-{
-    if (status != TNR_OK) {
-        bench_note("elementwise", tnr_last_error());
-        s.failed = true;
-    }
-}
+static void must(tnr_status status) { bench_scene_must(&scene, status); }
 
 /* ---- What is measured --------------------------------------------------------------------------------------------------- */
 
 static void ours_add_into(void *unused)
 {
     (void)unused;
-    must(tnr_add_into(s.engine, &s.a, &s.b, &s.out));
+    must(tnr_add_into(scene.engine, &s.a, &s.b, &s.out));
 }
 
 static void ours_add(void *unused)
 {
     (void)unused;
     tnr_tensor *made = NULL;
-    must(tnr_add(s.engine, &s.a, &s.b, &made));
+    must(tnr_add(scene.engine, &s.a, &s.b, &made));
     must(tnr_tensor_release(&made));
 }
 
 static void ours_copy_into(void *unused)
 {
     (void)unused;
-    must(tnr_copy_into(s.engine, &s.a, &s.out));
+    must(tnr_copy_into(scene.engine, &s.a, &s.out));
 }
 
 static void ours_function(void *unused)
 {
     (void)unused;
-    must(s.function(s.engine, &s.a, &s.out));
+    must(s.function(scene.engine, &s.a, &s.out));
 }
 
 static void peer_loop(void *unused)
@@ -137,14 +116,12 @@ static void peer_mvec(void *unused) { (void)unused; }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------------------- */
 
-static void row(const char *what, const char *how, int workers, const struct size *size, double bytes, double ours_ns,
+static void row(const char *what, const char *how, int workers, const bench_size *size, double bytes, double ours_ns,
                 const char *peer, double peer_ns)
 {
-    char name[120];
-    snprintf(name, sizeof name, "%s %s, %s, %d worker%s", what, how, size->name, workers, workers == 1 ? "" : "s");
-    if (peer_ns > 0.0) {
-        bench_row("elementwise", name, "GB/s", bytes / ours_ns, peer, bytes / peer_ns, false);
-    }
+    char name[100];
+    snprintf(name, sizeof name, "%s %s, %s", what, how, size->name);
+    bench_scene_row(&scene, name, workers, bytes, ours_ns, peer, peer_ns);
 }
 
 /* Three whole tensors of so many elements. */
@@ -157,7 +134,7 @@ static void choose(int64_t count)
         tnr_view_mut view;
         tnr_write_map map;
         must(tnr_tensor_release(&s.tensors[i]));
-        must(tnr_tensor_zeros(s.heap, TNR_F64, 1, &count, &s.tensors[i]));
+        must(tnr_tensor_zeros(scene.heap, TNR_F64, 1, &count, &s.tensors[i]));
         must(tnr_tensor_view_mut(s.tensors[i], &view));
         must(tnr_map_write(&view, &map));
         s.data[i] = map.data;
@@ -174,7 +151,7 @@ static void choose(int64_t count)
 }
 
 /* Best of the plain and the streaming loop, each measured in turns with ours. */
-static void against_loops(const char *what, void (*ours)(void *), const char *how, int workers, const struct size *size,
+static void against_loops(const char *what, void (*ours)(void *), const char *how, int workers, const bench_size *size,
                           double bytes, void (*plain)(double *, const double *, const double *, int64_t),
                           void (*streaming)(double *, const double *, const double *, int64_t))
 {
@@ -199,12 +176,13 @@ static void copies_and_sums(int workers)
     if (workers == 2 && !bench_pair_open()) {
         return;
     }
-    for (int i = 0; i < SIZES; ++i) {
-        const struct size *size = &sizes[i];
+    for (int i = 0; i < BENCH_SIZES; ++i) {
+        const bench_size *size = &bench_sizes[i];
         const double two = 16.0 * (double)size->count;
         const double three = 24.0 * (double)size->count;
         choose(size->count);
-        const bool memory = i + 1 == SIZES; /* what fits a cache is written into it: the plain loop is the peer there */
+        const bool memory =
+            i + 1 == BENCH_SIZES; /* what fits a cache is written into it: the plain loop is the peer there */
         against_loops("copy", ours_copy_into, "into", workers, size, two, loops->copy,
                       memory ? loops->copy_stream : NULL);
         against_loops("add", ours_add_into, "into", workers, size, three, loops->add,
@@ -234,8 +212,8 @@ static void functions(int workers)
                 {"log1p", tnr_log1p_into, "np.log1p(a, out)"}, {"sqrt", tnr_sqrt_into, "np.sqrt(a, out)"}};
     for (size_t f = 0; f < sizeof list / sizeof *list; ++f) {
         s.function = list[f].into;
-        for (int i = 1; i < SIZES; ++i) {
-            const struct size *size = &sizes[i];
+        for (int i = 1; i < BENCH_SIZES; ++i) {
+            const bench_size *size = &bench_sizes[i];
             const double bytes = 16.0 * (double)size->count;
             choose(size->count);
             if (workers == 1 && find_mvec(list[f].name)) {
@@ -267,7 +245,7 @@ static void crossover(void)
         choose(count);
         double best[2];
         for (int workers = 1; workers <= 2; ++workers) {
-            s.engine = s.engines[workers - 1];
+            scene.engine = scene.engines[workers - 1];
             best[workers - 1] = bench_in_turns(ours_add_into, NULL, NULL, 80.0).ours_ns;
         }
         snprintf(name, sizeof name, "add into, %lld elements, 2 workers", (long long)count);
@@ -275,50 +253,26 @@ static void crossover(void)
     }
 }
 
-static bool set_up(void)
-{
-    memset(&s, 0, sizeof s);
-    must(tnr_heap_create(&s.heap));
-    must(tnr_topology_create(s.heap, NULL, &s.topology));
-    tnr_engine_options options = TNR_ENGINE_OPTIONS;
-    options.topology = s.topology;
-    options.pool_max_bytes = UINT64_C(1) << 30;
-    tnr_topology_info info = {0};
-    if (!s.failed) {
-        must(tnr_topology_describe(s.topology, &info));
-    }
-    for (int workers = 1; workers <= 2 && workers <= info.cpus && !s.failed; ++workers) {
-        options.workers = workers;
-        must(tnr_engine_create(s.heap, &options, &s.engines[workers - 1]));
-    }
-    return !s.failed;
-}
-
 int bench_elementwise(void)
 {
-    const bool ready = set_up();
-    if (ready) {
+    memset(&s, 0, sizeof s);
+    if (bench_scene_open(&scene, "elementwise", UINT64_C(1) << 30)) {
         tnr_engine_info info;
         char text[120];
-        must(tnr_engine_describe(s.engines[0], &info));
+        must(tnr_engine_describe(scene.engine, &info));
         snprintf(text, sizeof text, "kernels: %s, L2 %llu KiB, L3 %llu KiB; hand loops: %s", info.isa,
                  (unsigned long long)(info.l2_bytes >> 10), (unsigned long long)(info.l3_bytes >> 10),
                  bench_loops_best()->name);
         bench_note("elementwise", text);
         const bool numpy = bench_numpy_open("elementwise");
-        s.engine = s.engines[0];
-        bench_pin_first(true); /* as a launcher binds a process of one core */
+        (void)bench_scene_use(&scene, 1);
         small();
         copies_and_sums(1);
         functions(1);
-        bench_pin_first(false);
-        if (s.engines[1] != NULL) {
-            s.engine = s.engines[1];
+        if (bench_scene_use(&scene, 2)) {
             copies_and_sums(2);
             functions(2);
             crossover();
-        } else {
-            bench_note("elementwise", "one CPU only: rows of two workers are left out");
         }
         if (numpy) {
             bench_numpy_close();
@@ -327,9 +281,6 @@ int bench_elementwise(void)
     for (int i = 0; i < 3; ++i) {
         must(tnr_tensor_release(&s.tensors[i]));
     }
-    must(tnr_engine_destroy(&s.engines[1]));
-    must(tnr_engine_destroy(&s.engines[0]));
-    must(tnr_topology_destroy(&s.topology));
-    must(tnr_domain_close(&s.heap));
-    return s.failed;
+    bench_scene_close(&scene);
+    return scene.failed;
 }

@@ -5,30 +5,17 @@
  */
 #include "bench.h"
 #include "loops.h"
+#include "scene.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tenure/tenure.h"
-
-static const struct size {
-    const char *name;
-    int64_t count;
-    double milliseconds;
-} sizes[] = {
-    {"L1 1Ki", 1024, 60.0}, {"L2 16Ki", 16384, 100.0}, {"L3 1Mi", 1048576, 300.0}, {"memory 32Mi", 33554432, 2000.0}};
-
-#define SIZES (int)(sizeof sizes / sizeof *sizes)
-#define MOST 33554432
 #define SIDE 2048
 
 typedef tnr_status (*reduction)(tnr_engine *, const tnr_view *, const int *, int, const tnr_view_mut *);
 
-static struct scene {
-    tnr_domain *heap;
-    tnr_topology *topology;
-    tnr_engine *engines[2];
-    tnr_engine *engine;
+static bench_scene scene;
+static struct operands {
     tnr_tensor *source;
     tnr_tensor *scalar;
     tnr_tensor *line;
@@ -40,21 +27,14 @@ static struct scene {
     reduction function;
     int64_t count;
     volatile double sink;
-    bool failed;
 } s;
 
-static void must(tnr_status status)
-{
-    if (status != TNR_OK) {
-        bench_note("reduce", tnr_last_error());
-        s.failed = true;
-    }
-}
+static void must(tnr_status status) { bench_scene_must(&scene, status); }
 
 static void ours(void *unused)
 {
     (void)unused;
-    must(s.function(s.engine, &s.a, s.axes, s.axis_count, &s.out));
+    must(s.function(scene.engine, &s.a, s.axes, s.axis_count, &s.out));
 }
 
 static void peer_loop(void *unused)
@@ -71,12 +51,7 @@ static void peer_pair(void *unused)
 
 static void row(const char *what, int workers, double ours_ns, const char *peer, double peer_ns)
 {
-    char name[120];
-    const double bytes = 8.0 * (double)s.count;
-    snprintf(name, sizeof name, "%s, %d worker%s", what, workers, workers == 1 ? "" : "s");
-    if (peer_ns > 0.0) {
-        bench_row("reduce", name, "GB/s", bytes / ours_ns, peer, bytes / peer_ns, false);
-    }
+    bench_scene_row(&scene, what, workers, 8.0 * (double)s.count, ours_ns, peer, peer_ns);
 }
 
 static void vectors(int workers)
@@ -89,8 +64,8 @@ static void vectors(int workers)
                  {"max", tnr_max_into, "np.max(a)"},
                  {"norm", tnr_norm_into, "np.linalg.norm(a)"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
-        for (int i = 0; i < SIZES; ++i) {
-            const tnr_range range = {0, sizes[i].count, 1};
+        for (int i = 0; i < BENCH_SIZES; ++i) {
+            const tnr_range range = {0, bench_sizes[i].count, 1};
             tnr_view whole;
             char what[60];
             must(tnr_tensor_view(s.source, &whole));
@@ -99,10 +74,10 @@ static void vectors(int workers)
             s.axes[0] = 0;
             s.axis_count = 1;
             s.function = kinds[k].function;
-            s.count = sizes[i].count;
-            snprintf(what, sizeof what, "%s %s", kinds[k].name, sizes[i].name);
+            s.count = bench_sizes[i].count;
+            snprintf(what, sizeof what, "%s %s", kinds[k].name, bench_sizes[i].name);
             const bench_pairing turns =
-                bench_in_turns(ours, workers == 1 ? peer_loop : peer_pair, NULL, sizes[i].milliseconds);
+                bench_in_turns(ours, workers == 1 ? peer_loop : peer_pair, NULL, bench_sizes[i].milliseconds);
             row(what, workers, turns.ours_ns, workers == 1 ? "naive sum" : "naive sum on two threads", turns.peer_ns);
             if (workers == 1) {
                 row(what, workers, turns.ours_ns, "numpy", bench_numpy(kinds[k].numpy, s.count));
@@ -136,31 +111,19 @@ static void matrices(int workers)
     }
 }
 
-static bool set_up(void)
+/* The input, from 1/1000 to 1 over and over, and outputs of one number and of one line. */
+static bool make_operands(void)
 {
-    memset(&s, 0, sizeof s);
-    must(tnr_heap_create(&s.heap));
-    must(tnr_topology_create(s.heap, NULL, &s.topology));
-    tnr_engine_options options = TNR_ENGINE_OPTIONS;
-    options.topology = s.topology;
-    tnr_topology_info info = {0};
-    if (!s.failed) {
-        must(tnr_topology_describe(s.topology, &info));
-    }
-    for (int workers = 1; workers <= 2 && workers <= info.cpus && !s.failed; ++workers) {
-        options.workers = workers;
-        must(tnr_engine_create(s.heap, &options, &s.engines[workers - 1]));
-    }
-    const int64_t most = MOST;
+    const int64_t most = BENCH_MOST;
     const int64_t side = SIDE;
     tnr_view_mut view;
     tnr_write_map map;
-    if (s.failed) {
+    must(tnr_tensor_zeros(scene.heap, TNR_F64, 1, &most, &s.source));
+    must(tnr_tensor_zeros(scene.heap, TNR_F64, 0, NULL, &s.scalar));
+    must(tnr_tensor_zeros(scene.heap, TNR_F64, 1, &side, &s.line));
+    if (scene.failed) {
         return false;
     }
-    must(tnr_tensor_zeros(s.heap, TNR_F64, 1, &most, &s.source));
-    must(tnr_tensor_zeros(s.heap, TNR_F64, 0, NULL, &s.scalar));
-    must(tnr_tensor_zeros(s.heap, TNR_F64, 1, &side, &s.line));
     must(tnr_tensor_view_mut(s.source, &view));
     must(tnr_map_write(&view, &map));
     for (int64_t k = 0; k < most; ++k) {
@@ -168,25 +131,21 @@ static bool set_up(void)
     }
     s.data = map.data;
     must(tnr_unmap_write(&map));
-    return !s.failed;
+    return !scene.failed;
 }
 
 int bench_reduce(void)
 {
-    if (set_up()) {
+    memset(&s, 0, sizeof s);
+    if (bench_scene_open(&scene, "reduce", TNR_POOL_MAX_BYTES_AUTO) && make_operands()) {
         const bool numpy = bench_numpy_open("reduce");
-        s.engine = s.engines[0];
-        bench_pin_first(true);
+        (void)bench_scene_use(&scene, 1);
         vectors(1);
         matrices(1);
-        bench_pin_first(false);
-        if (s.engines[1] != NULL && bench_pair_open()) {
-            s.engine = s.engines[1];
+        if (bench_scene_use(&scene, 2) && bench_pair_open()) {
             vectors(2);
             matrices(2);
             bench_pair_close();
-        } else {
-            bench_note("reduce", "one CPU only: rows of two workers are left out");
         }
         if (numpy) {
             bench_numpy_close();
@@ -195,9 +154,6 @@ int bench_reduce(void)
     must(tnr_tensor_release(&s.source));
     must(tnr_tensor_release(&s.scalar));
     must(tnr_tensor_release(&s.line));
-    must(tnr_engine_destroy(&s.engines[1]));
-    must(tnr_engine_destroy(&s.engines[0]));
-    must(tnr_topology_destroy(&s.topology));
-    must(tnr_domain_close(&s.heap));
-    return s.failed;
+    bench_scene_close(&scene);
+    return scene.failed;
 }

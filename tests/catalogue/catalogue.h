@@ -147,6 +147,8 @@ typedef struct catalogue_family {
 extern const catalogue_family catalogue_elementwise;
 extern const catalogue_family catalogue_reduction;
 extern const catalogue_family catalogue_structure;
+extern const catalogue_family catalogue_zeros;
+extern const catalogue_family catalogue_index;
 extern const catalogue_family catalogue_product;
 
 /* All rows, from 0; NULL after the last. */

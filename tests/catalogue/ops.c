@@ -76,6 +76,14 @@ void choose_same(catalogue_random *random, int64_t limit, catalogue_call *call)
     set_output(call, rank, shape);
 }
 
+int choose_matrices(catalogue_random *random, int64_t limit, int64_t *shape, catalogue_call *call)
+{
+    const int rank = 2 + (int)catalogue_below(random, CATALOGUE_RANK - 1);
+    random_shape(random, limit, rank, shape);
+    random_axes(random, rank, call->axes);
+    return rank;
+}
+
 /* ---- Models ------------------------------------------------------------------------------------------------------------------- */
 
 /* Keep what fits the dtype: integers wrap. */
@@ -119,7 +127,7 @@ void copy_model(const catalogue_call *call, const catalogue_array *inputs, catal
 const catalogue_op *catalogue_op_at(int index)
 {
     const catalogue_family *const families[] = {&catalogue_elementwise, &catalogue_reduction, &catalogue_structure,
-                                                &catalogue_product};
+                                                &catalogue_zeros,       &catalogue_index,     &catalogue_product};
     for (size_t i = 0; i < sizeof families / sizeof *families; ++i) {
         if (index < families[i]->count) {
             return &families[i]->ops[index];

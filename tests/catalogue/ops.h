@@ -22,6 +22,9 @@ void choose_elementwise(catalogue_random *random, int64_t limit, catalogue_call 
 /* One input and an output of its shape. */
 void choose_same(catalogue_random *random, int64_t limit, catalogue_call *call);
 
+/* Two different axes in axes[0] and axes[1] of a shape of rank 2 or more; its rank. */
+int choose_matrices(catalogue_random *random, int64_t limit, int64_t *shape, catalogue_call *call);
+
 /* ---- Arithmetic of models ---- */
 
 /* Keep what fits the dtype: integers wrap. */

@@ -130,15 +130,15 @@ static bool compared(tnr_dtype dtype, tnr_comparison comparison, catalogue_value
         greater = x > y;
     }
     switch (comparison) {
-    case TNR_EQUAL:
+    case TNR_COMPARE_EQUAL:
         return equal;
-    case TNR_NOT_EQUAL:
+    case TNR_COMPARE_NOT_EQUAL:
         return !equal;
-    case TNR_LESS:
+    case TNR_COMPARE_LESS:
         return less;
-    case TNR_LESS_EQUAL:
+    case TNR_COMPARE_LESS_EQUAL:
         return less || equal;
-    case TNR_GREATER:
+    case TNR_COMPARE_GREATER:
         return greater;
     default:
         return greater || equal;

@@ -4,8 +4,9 @@
 # vm.sh PROGRAM...: runs programs inside a machine of four NUMA nodes, the last one without CPUs.
 #
 # The machine is emulated (qemu, no KVM): Debian's kernel, and in its memory a busybox and the programs with the libraries
-# that they need here. Node 0: CPUs 0-1, node 1: 2-3, node 2: 4-5, node 3: memory only, and little of it. Each program runs as
-# root, in its turn, and must end with 0. No disk, no network; what is made here is removed at the end.
+# that they need here. Node 0: CPUs 0-1, node 1: 2-3, node 2: 4-5, node 3: memory only, and little of it. Nodes 1 and 2 are
+# close to each other, node 3 is far from all. Each program runs as root, in its turn, and must end with 0. No disk, no network;
+# what is made here is removed at the end.
 #
 # TENURE_VM_KERNEL names the kernel; else build-vm/ of the source tree, where scripts/test.sh puts one, then /boot.
 # Ends with 77 and the reason when something that a package brings is missing.
@@ -118,12 +119,17 @@ rm -rf "$root"
 # ---- Running it --------------------------------------------------------------------------------------------------------------
 
 sizes=(512M 384M 256M 96M)
+distances=("0 1 20" "0 2 20" "0 3 30" "1 2 15" "1 3 30" "2 3 30")
 arguments=()
 for node in 0 1 2 3; do
     arguments+=(-object "memory-backend-ram,id=memory$node,size=${sizes[node]}")
     cpus=",cpus=$((2 * node))-$((2 * node + 1))"
     [ "$node" -lt 3 ] || cpus=
     arguments+=(-numa "node,nodeid=$node,memdev=memory$node$cpus")
+done
+for entry in "${distances[@]}"; do
+    read -r from to value <<< "$entry"
+    arguments+=(-numa "dist,src=$from,dst=$to,val=$value")
 done
 
 timeout "${TENURE_VM_SECONDS:-500}" qemu-system-x86_64 -no-user-config -nodefaults -machine pc -accel tcg,thread=multi \

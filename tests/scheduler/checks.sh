@@ -8,7 +8,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tenure-launch.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 # What started this test is not what it looks at.
-unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!HWLOC_@}"
+unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!MPI_@}" "${!HWLOC_@}"
 
 skip() {
     echo "skipped: $1"

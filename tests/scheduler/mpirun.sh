@@ -14,5 +14,7 @@ TMPDIR=$work timeout 120 mpirun --mca plm isolated --mca oob_tcp_if_include lo -
     --map-by core -n "$ranks" "$launched" "$work/mpi" OMPI_COMM_WORLD_RANK < /dev/null
 for ((rank = 0; rank < ranks; rank++)); do
     check_process "$work/mpi" "$rank" OMPI_COMM_WORLD_RANK 1
+    same "ranks on its host" "$ranks" "$(query "$work/mpi.$rank.json" rank.ranks_on_host)"
+    same "number of its workers" "one worker" "$(query "$work/mpi.$rank.json" verdict | sed 's/.*; //')"
 done
 [ "$ranks" -lt 2 ] || apart "$work/mpi" 0 1

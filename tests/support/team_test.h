@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dirent.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>

@@ -131,6 +131,9 @@ static inline void check_topology(const tnr_topology *topology)
         assert_true(one.line_bytes >= 16 && (one.line_bytes & (one.line_bytes - 1)) == 0);
         assert_true(one.l2_cpus <= info.cpus && one.l3_cpus <= info.cpus);
         assert_true((one.l2_bytes != 0) == (one.l2_cpus != 0) && (one.l3_bytes != 0) == (one.l3_cpus != 0));
+        assert_true((one.l3_bytes != 0) == (one.l3 != TNR_NONE) && (one.l3_bytes != 0) == (one.l3_cores > 0));
+        assert_true(one.node == TNR_NONE || one.nearest == one.node);
+        assert_true(info.nodes == 0 ? one.nearest == TNR_NONE : tnr_node_set_has(&nodes, one.nearest));
         if (one.sibling == 0) {
             assert_false(core_seen[one.core]);
             core_seen[one.core] = true;

@@ -184,7 +184,7 @@ static void test_ER_08_clamp_and_order(void **state)
         assert_int_equal(tnr_minimum(engine, c, c, &made), TNR_ERR_UNSUPPORTED);
         assert_int_equal(tnr_clamp(engine, c, c, c, &made), TNR_ERR_UNSUPPORTED);
         assert_int_equal(tnr_rem(engine, c, c, &made), TNR_ERR_UNSUPPORTED);
-        for (int comparison = TNR_LESS; comparison <= TNR_GREATER_EQUAL; ++comparison) {
+        for (int comparison = TNR_COMPARE_LESS; comparison <= TNR_COMPARE_GREATER_EQUAL; ++comparison) {
             assert_int_equal(tnr_compare(engine, (tnr_comparison)comparison, c, c, &made), TNR_ERR_UNSUPPORTED);
         }
     }

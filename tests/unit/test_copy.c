@@ -266,6 +266,59 @@ static void test_copy_permutes_blocks_of_every_kind(void **state)
     }
 }
 
+/* Compact on both sides, of whole lines: blocks with one and with several axes in their runs, with and without a second axis. */
+static void test_copy_puts_runs_together(void **state)
+{
+    (void)state;
+    static const struct {
+        int rank;
+        int axes[MAX_AXES]; /* of the source, in the target's order */
+        int64_t shape[MAX_AXES];
+    } cases[] = {
+        {3, {1, 0, 2}, {96, 128, 3}},      {3, {2, 1, 0}, {64, 10, 128}},     {3, {2, 1, 0}, {128, 4, 48}},
+        {4, {3, 2, 1, 0}, {16, 6, 8, 16}}, {4, {0, 3, 2, 1}, {16, 5, 16, 7}}, {4, {3, 2, 1, 0}, {128, 3, 12, 20}},
+        {3, {1, 0, 2}, {64, 70, 4}},       {4, {0, 2, 3, 1}, {16, 9, 8, 32}},
+    };
+    bool several = false;
+    bool second = false;
+    bool rows = false;
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; ++n) {
+        for (size_t width = 1; width <= 16; width = width == 1 ? 4 : 2 * width) {
+            const int rank = cases[n].rank;
+            layout to = {{0}, 0, 1};
+            layout from = {{0}, 0, 1};
+            int64_t shape[MAX_AXES];
+            int64_t source_strides[MAX_AXES];
+            for (int i = 0; i < rank; ++i) {
+                source_strides[i] = from.elements;
+                from.elements *= cases[n].shape[i];
+            }
+            for (int i = 0; i < rank; ++i) {
+                shape[i] = cases[n].shape[cases[n].axes[i]];
+                from.strides[i] = source_strides[cases[n].axes[i]];
+                to.strides[i] = to.elements;
+                to.elements *= shape[i];
+            }
+            static _Alignas(64) char place[64]; /* never touched: only the plan is looked at */
+            tnri_copy_plan plan;
+            tnri_copy_plan_make(&plan, tnri_copy_kernels_of(tnri_isa_best()), true, width, rank, shape, place,
+                                to.strides, place, from.strides);
+            if (plan.mode == TNRI_COPY_BLOCKS) {
+                several = several || plan.cut > 0;
+                second = second || plan.second >= 0;
+                rows = rows || from.strides[0] == 1;
+            }
+            for (int isa = 0; isa <= (int)tnri_isa_best(); ++isa) {
+                for (int64_t pieces = 1; pieces <= 7; pieces += 3) {
+                    const way how = {isa, true, pieces};
+                    check_way(&how, width, rank, shape, &to, &from, 0);
+                }
+            }
+        }
+    }
+    assert_true(several && second && rows);
+}
+
 /* A few MiB through tnri_copy_elements and each instruction set: power-of-two strides, and shapes with odd edges. */
 static void test_copy_large(void **state)
 {
@@ -373,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_copy_random_layouts),
         cmocka_unit_test(test_copy_transposes_every_size),
         cmocka_unit_test(test_copy_permutes_blocks_of_every_kind),
+        cmocka_unit_test(test_copy_puts_runs_together),
         cmocka_unit_test(test_copy_large),
         cmocka_unit_test(test_copy_pieces_are_apart),
         cmocka_unit_test(test_copy_ignores_strides_of_an_empty_shape),

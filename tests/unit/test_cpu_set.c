@@ -157,7 +157,7 @@ static void test_lists_that_are_refused(void **state)
     EXPECT(TNR_ERR_ARGUMENT, tnr_cpu_set_parse("8192,", &set));
     assert_memory_equal(&set, &before, sizeof(set));
     EXPECT(TNR_ERR_ARGUMENT, tnr_cpu_set_parse("0-3,9-8", &set));
-    TEXT_HAS("from character 5 on");
+    TEXT_HAS("from character 7 on");
 }
 
 static void test_format_says_what_it_takes(void **state)

@@ -15,7 +15,7 @@
 
 #include "catalogue/catalogue.h"
 #include "engine/kernels/elementwise_kernels.h"
-#include "engine/kernels/stream.inl.h"
+#include "storage/stream.h"
 
 enum { MOST = 300, ROOM = 3 * 16 * (MOST + 16) };
 
@@ -137,7 +137,7 @@ static void compare(const char *name, tnri_isa isa, tnri_plane_kernel baseline, 
             p.stream = stream;
             p.data[0] = found + first;
             kernel(&p);
-            TNRI_STREAM_FENCE();
+            tnri_stream_fence();
             if (!alike(types.out, wanted, found, ROOM)) {
                 fail_msg("%s of %s, %s, %d elements, way %d: other bits than the baseline", name,
                          tnr_dtype_name(types.inputs[0]), tnri_isa_name(isa), (int)p.count, way);

@@ -403,9 +403,10 @@ static void test_comparisons_with_nan(void **state)
     for (int comparison = 0; comparison < 6; ++comparison) {
         catalogue_ok(tnr_compare(engine, (tnr_comparison)comparison, &x.view.view, &y.view.view, &made), "compare");
         const uint8_t *found = made_data(made);
-        const bool alike = comparison == TNR_EQUAL || comparison == TNR_LESS_EQUAL || comparison == TNR_GREATER_EQUAL;
+        const bool alike = comparison == TNR_COMPARE_EQUAL || comparison == TNR_COMPARE_LESS_EQUAL ||
+                           comparison == TNR_COMPARE_GREATER_EQUAL;
         for (int i = 0; i < 3; ++i) {
-            assert_true(found[i] == (uint8_t)(comparison == TNR_NOT_EQUAL));
+            assert_true(found[i] == (uint8_t)(comparison == TNR_COMPARE_NOT_EQUAL));
         }
         assert_true(found[3] == (uint8_t)alike);
         catalogue_ok(tnr_tensor_release(&made), "release");
@@ -603,7 +604,7 @@ static void test_workers_change_no_bit(void **state)
                 catalogue_ok(tnr_abs(which, &flat, &made[k]), "abs");
                 break;
             default:
-                catalogue_ok(tnr_compare(which, TNR_EQUAL, &flat, &over, &made[k]), "compare");
+                catalogue_ok(tnr_compare(which, TNR_COMPARE_EQUAL, &flat, &over, &made[k]), "compare");
                 break;
             }
         }

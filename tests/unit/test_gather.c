@@ -342,6 +342,51 @@ static void test_scatter_refuses(void **state)
  * which makes 2^53 + 2; with the second element of every window first it would be 2^53. Element 4 holds 1e16 and gets
  * -1e16, 1, 0: 1; with the first element of every window first it would be 0.
  */
+/* Rows of 1 to 70 elements of each width: each way of moving them. Index axes that follow one another and some that do not. */
+static void test_rows_of_every_length(void **state)
+{
+    (void)state;
+    static const tnr_dtype dtypes[4] = {TNR_BOOL, TNR_I32, TNR_F64, TNR_C64};
+    enum { MOST = 70, COLUMNS = 9 };
+    for (int d = 0; d < 4; d++) {
+        const size_t width = tnr_dtype_size(dtypes[d]);
+        for (int64_t rows = 1; rows <= MOST; rows++) {
+            tnr_tensor *table = NULL;
+            tnr_tensor *picks = NULL;
+            tnr_tensor *made = NULL;
+            tnr_index_options options;
+            unsigned char *bytes;
+            OK(tnr_tensor_zeros(heap, dtypes[d], 2, SHAPE(rows, COLUMNS), &table));
+            OK(tnr_tensor_host_data_mut(table, (void **)(void *)&bytes));
+            const size_t column = (size_t)rows * width;
+            for (size_t i = 0; i < column * COLUMNS; i++) { /* a bool has 0 and 1 only */
+                bytes[i] = (unsigned char)(d == 0 ? i * i % 7 % 2 : i * 31 % 251);
+            }
+            const tnr_view a = view_of(table);
+            const tnr_view all = view_i64(&picks, 8, SHAPE(8, 0, 3, 3, 7, 1, 0, 5));
+            tnr_view pairs;
+            tnr_view seen;
+            OK(tnr_view_reshape(&all, 3, SHAPE(2, 1, 4), &pairs));
+            const tnr_range half[3] = {{0, 1, 1}, TNR_RANGE_ALL, TNR_RANGE_ALL};
+            OK(tnr_view_slice(&pairs, half, &seen));
+            for (int apart = 0; apart < 2; apart++) {
+                const tnr_view *indices = apart == 0 ? &pairs : &seen;
+                const int64_t order[8] = {8, 0, 3, 3, 7, 1, 0, 5};
+                OK(tnr_index_along(&a, indices, 1, &options));
+                OK(tnr_gather(engine, &a, indices, &options, &made));
+                for (int i = 0; i < (apart == 0 ? 8 : 4); i++) {
+                    const int64_t from = order[apart == 0 ? i : 2 * i];
+                    assert_memory_equal((const unsigned char *)(const void *)host_of(made) + (size_t)i * column,
+                                        bytes + (size_t)from * column, column);
+                }
+                release(&made);
+            }
+            release(&picks);
+            release(&table);
+        }
+    }
+}
+
 static void test_scatter_adds_in_the_order_of_the_vectors(void **state)
 {
     (void)state;
@@ -439,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_ranks_of_results_that_do_not_fit),
         cmocka_unit_test(test_scatter_adds),
         cmocka_unit_test(test_scatter_refuses),
+        cmocka_unit_test(test_rows_of_every_length),
         cmocka_unit_test(test_scatter_adds_in_the_order_of_the_vectors),
         cmocka_unit_test(test_many_vectors),
     };

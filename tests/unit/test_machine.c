@@ -101,6 +101,7 @@ static void each_engine_is_made_once_and_late(void **state)
     }
     assert_int_equal(count_threads(), threads + workers);
     assert_ptr_equal(engine_of(machine, TNR_NONE), engine_of(machine, tnr_machine_node_at(machine, 0)));
+    assert_ptr_equal(domain_of(machine, TNR_NONE), domain_of(machine, tnr_machine_node_at(machine, 0)));
     OK(tnr_machine_destroy(&machine));
     assert_true(threads_become(threads));
 }
@@ -167,7 +168,6 @@ static void what_is_not_there_is_refused(void **state)
     EXPECT(TNR_ERR_BOUNDS, tnr_machine_engine(machine, TNR_MAX_NODES - 1, &engine));
     TEXT_HAS("node 1023");
     EXPECT(TNR_ERR_BOUNDS, tnr_machine_domain(machine, TNR_MAX_NODES - 1, &domain));
-    EXPECT(TNR_ERR_BOUNDS, tnr_machine_domain(machine, TNR_NONE, &domain));
     EXPECT(TNR_ERR_ARGUMENT, tnr_machine_engine(NULL, 0, &engine));
     EXPECT(TNR_ERR_ARGUMENT, tnr_machine_engine(machine, 0, NULL));
     EXPECT(TNR_ERR_ARGUMENT, tnr_machine_domain(NULL, 0, &domain));
@@ -194,6 +194,11 @@ static void bad_options(void **state)
     options.workers = -1;
     EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, &options, &machine));
     options.workers = 0;
+    tnr_numa_options memory = TNR_NUMA_OPTIONS;
+    memory.size = 3;
+    options.memory = &memory;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, &options, &machine));
+    options.memory = NULL;
     options.size = 8;
     EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(heap, topology, &options, &machine));
     EXPECT(TNR_ERR_ARGUMENT, tnr_machine_create(NULL, topology, NULL, &machine));
@@ -300,12 +305,20 @@ static void strict_means_bound_or_not_at_all(void **state)
     tnr_machine_options options = TNR_MACHINE_OPTIONS;
     tnr_machine *machine = NULL;
     tnr_domain *domain = NULL;
-    options.strict = true;
+    tnr_numa_options bound = TNR_NUMA_OPTIONS;
+    bound.huge_above = 123456789;
+    options.memory = &bound;
     OK(tnr_machine_create(heap, topology, &options, &machine));
+    bound.huge_above = 1; /* its copy it has */
     const int node = tnr_machine_node_at(machine, 0);
     const tnr_status status = tnr_machine_domain(machine, node, &domain);
     if (status == TNR_OK) {
+        tnr_numa_info info;
+        tnr_topology_info all;
         assert_int_equal(tnr_domain_placement(domain).cpu_affinity, node);
+        OK(tnr_numa_describe(domain, &info));
+        OK(tnr_topology_describe(topology, &all));
+        assert_true(all.huge_bytes == 0 || info.huge_above == 123456789);
     } else {
         tnr_engine *engine = untouched();
         assert_true(status == TNR_ERR_UNSUPPORTED || status == TNR_ERR_BACKEND);
@@ -313,6 +326,93 @@ static void strict_means_bound_or_not_at_all(void **state)
         assert_ptr_equal(engine, untouched());
     }
     OK(tnr_machine_destroy(&machine));
+}
+
+static void scratch_is_taken_at_once(void **state)
+{
+    (void)state;
+    tnr_machine_options options = TNR_MACHINE_OPTIONS;
+    tnr_machine *machine = NULL;
+    options.scratch_bytes = (uint64_t)3 << 20;
+    OK(tnr_machine_create(heap, topology, &options, &machine));
+    (void)engine_of(machine, TNR_NONE);
+    assert_true(statistics_of(domain_of(machine, TNR_NONE)).bytes >= options.scratch_bytes);
+    OK(tnr_machine_destroy(&machine));
+}
+
+/* So many tensors from an engine, at one time. */
+static tnr_status make_some(tnr_engine *engine, int tensors)
+{
+    tnr_tensor *made[2] = {NULL, NULL};
+    tnr_status status = TNR_OK;
+    for (int i = 0; i < tensors && status == TNR_OK; i++) {
+        status = tnr_tensor_zeros(tnr_engine_pool(engine), TNR_F64, 1, SHAPE(10), &made[i]);
+    }
+    release(&made[0]);
+    release(&made[1]);
+    return status;
+}
+
+/* All that a machine makes at its home, and tensors from each engine, in an arena of so many bytes less than was said. */
+static tnr_status live_in_exactly(const tnr_need *need, int tensors, uint64_t less)
+{
+    tnr_arena_options options = TNR_ARENA_OPTIONS;
+    uint64_t bytes = 0;
+    uint64_t control = 0;
+    tnr_domain *arena = NULL;
+    tnr_machine *machine = NULL;
+    options.handles = need->handles;
+    OK(tnr_arena_bytes(need, &options, &bytes, &control, &options.max_blocks));
+    void *region = aligned_alloc(64, (size_t)bytes);
+    assert_non_null(region);
+    tnr_status status = tnr_arena_create(region, bytes - less, &options, &arena);
+    if (status == TNR_OK) {
+        status = tnr_machine_create(arena, topology, NULL, &machine);
+    }
+    tnr_topology_info all;
+    OK(tnr_topology_describe(topology, &all));
+    for (int i = 0; i < all.nodes && status == TNR_OK; i++) {
+        tnr_node_info node;
+        tnr_domain *domain = NULL;
+        OK(tnr_topology_node_at(topology, i, &node));
+        status = tnr_machine_domain(machine, node.node, &domain);
+    }
+    for (int i = 0; i < tnr_machine_nodes(machine) && status == TNR_OK; i++) {
+        tnr_engine *engine = NULL;
+        status = tnr_machine_engine(machine, tnr_machine_node_at(machine, i), &engine);
+        status = status == TNR_OK ? make_some(engine, tensors) : status;
+    }
+    OK(tnr_machine_destroy(&machine));
+    if (arena != NULL) {
+        OK(tnr_arena_check(arena));
+        OK(tnr_domain_close(&arena));
+    }
+    free(region);
+    return status;
+}
+
+static void needs_exactly_what_it_says(void **state)
+{
+    (void)state;
+    tnr_need need = {0, 0, 0};
+    for (int tensors = 0; tensors <= 2; tensors += 2) {
+        const tnr_need handles = {0, 0, (uint64_t)tensors};
+        OK(tnr_machine_need(topology, NULL, (uint64_t)tensors, &need));
+        OK(tnr_need_add(&need, &handles, 1));
+        assert_int_equal(live_in_exactly(&need, tensors, 0), TNR_OK);
+        assert_int_equal(live_in_exactly(&need, tensors, 1), TNR_ERR_MEMORY);
+    }
+
+    tnr_machine_options options = TNR_MACHINE_OPTIONS;
+    tnr_need more = {0, 0, 0};
+    OK(tnr_machine_need(topology, NULL, 100, &more));
+    assert_true(more.bytes > need.bytes);
+    const tnr_need before = more;
+    options.workers = -1;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_need(topology, &options, 1, &more));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_need(NULL, NULL, 1, &more));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_need(topology, NULL, 1, NULL));
+    assert_memory_equal(&before, &more, sizeof before);
 }
 
 /* ---- Ending ---------------------------------------------------------------------------------------------------------------------- */
@@ -393,6 +493,25 @@ static void what_is_in_use_is_not_ended(void **state)
     OK(tnri_engine_enter("test", engine, true));
     still_there(&machine, NULL, "inside");
     (void)tnri_engine_leave(engine, TNR_OK);
+    OK(tnr_machine_destroy(&machine));
+}
+
+/* What the machine lends is not the program's to close, before there is an engine and after. */
+static void its_domains_are_not_the_programs_to_close(void **state)
+{
+    (void)state;
+    tnr_machine *machine = make_machine();
+    for (int round = 0; round < 2; round++) {
+        tnr_domain *domain = domain_of(machine, TNR_NONE);
+        tnr_domain *same = domain;
+        EXPECT(TNR_ERR_BUSY, tnr_domain_close(&domain));
+        TEXT_HAS("belongs to a machine");
+        assert_ptr_equal(domain, same);
+        assert_ptr_equal(domain_of(machine, TNR_NONE), same);
+        tnr_tensor *ones = make_ones(domain, 10);
+        release(&ones);
+        (void)engine_of(machine, TNR_NONE);
+    }
     OK(tnr_machine_destroy(&machine));
 }
 
@@ -493,8 +612,11 @@ int main(void)
         cmocka_unit_test(bugs_pt_03_a_bound_process_has_one_engine_of_one_worker),
         cmocka_unit_test(the_topology_must_outlive_the_machine),
         cmocka_unit_test(strict_means_bound_or_not_at_all),
+        cmocka_unit_test(scratch_is_taken_at_once),
+        cmocka_unit_test(needs_exactly_what_it_says),
         cmocka_unit_test(tensors_outlive_their_machine),
         cmocka_unit_test(what_is_in_use_is_not_ended),
+        cmocka_unit_test(its_domains_are_not_the_programs_to_close),
         cmocka_unit_test(closed_pools_are_not_in_the_way),
         cmocka_unit_test(routes_to_the_engine_of_the_inputs),
     };

@@ -5,6 +5,7 @@
  * the need of a program's domain, which is asked for by the same settings.
  */
 #include "support/storage_test.h"
+#include "tenure/topology.h"
 
 #define TAIL 24
 
@@ -254,6 +255,60 @@ static void answers_have_zeros_where_later_versions_say_more(void **state)
     free(region);
 }
 
+/* The number of a node by its place in the list. */
+static int node_number(const tnr_topology *topology, int at)
+{
+    tnr_node_set nodes;
+    OK(tnr_topology_nodes(topology, &nodes));
+    int node = tnr_node_set_next(&nodes, TNR_NONE);
+    while (at-- > 0) {
+        node = tnr_node_set_next(&nodes, node);
+    }
+    return node;
+}
+
+static void places_have_zeros_where_later_versions_say_more(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    tnr_topology *topology = NULL;
+    OK(tnr_topology_create(heap, NULL, &topology));
+    static tnr_topology_info machine;
+    static tnr_node_info node;
+    static tnr_cpu_info cpu;
+    tnr_cpu_set cpus;
+    memset(&machine, 0xA5, sizeof(machine));
+    OK(tnr_topology_describe(topology, &machine));
+    check_zero(machine.reserved, sizeof(machine.reserved));
+    OK(tnr_topology_cpus(topology, &cpus));
+    for (int at = tnr_cpu_set_next(&cpus, TNR_NONE); at != TNR_NONE; at = tnr_cpu_set_next(&cpus, at)) {
+        memset(&cpu, 0xA5, sizeof(cpu));
+        OK(tnr_topology_cpu(topology, at, &cpu));
+        assert_int_equal(sizeof(cpu.reserved), 32);
+        check_zero(cpu.reserved, sizeof(cpu.reserved));
+    }
+    for (int at = 0; at < machine.nodes; at++) {
+        memset(&node, 0xA5, sizeof(node));
+        OK(tnr_topology_node_at(topology, at, &node));
+        assert_int_equal(sizeof(node.reserved), 64);
+        check_zero(node.reserved, sizeof(node.reserved));
+        memset(&node, 0xA5, sizeof(node));
+        OK(tnr_topology_node(topology, node_number(topology, at), &node));
+        check_zero(node.reserved, sizeof(node.reserved));
+    }
+    tnr_residence residence;
+    memset(&residence, 0xA5, sizeof(residence));
+    if (tnr_residence_of(&residence, sizeof(residence), TNR_NONE, &residence) == TNR_OK) { /* else it does not tell */
+        assert_int_equal(sizeof(residence.reserved), 64);
+        check_zero(residence.reserved, sizeof(residence.reserved));
+        assert_int_equal(residence.at_node, 0); /* against no node every page lies elsewhere */
+        assert_int_equal(residence.elsewhere, residence.present);
+        assert_true(residence.present >= 1);
+    }
+    OK(tnr_topology_destroy(&topology));
+    close_domain(&heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +316,7 @@ int main(void)
         cmocka_unit_test(table_may_be_longer_when_the_rest_is_zero),
         cmocka_unit_test(domain_need_is_enough_and_no_more),
         cmocka_unit_test(answers_have_zeros_where_later_versions_say_more),
+        cmocka_unit_test(places_have_zeros_where_later_versions_say_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,36 @@ static void test_spread_axes(void **state)
     release(&in);
 }
 
+/* More boxes of zeros than are listed at a time, in an output of several strips. */
+static void test_a_lattice_of_many_boxes(void **state)
+{
+    (void)state;
+    enum { SIDE = 12, STEP = 12, LOW = 2, EXTENT = LOW + (SIDE - 1) * STEP + 1 + 3 };
+    tnr_tensor *in = counting(3, SHAPE(SIDE, SIDE, SIDE));
+    const tnr_view view = view_of(in);
+    tnr_tensor *made = NULL;
+    int wrong = 0;
+    OK(tnr_pad(engine, &view, PADDING({LOW, 3, STEP - 1}, {LOW, 3, STEP - 1}, {LOW, 3, STEP - 1}), &made));
+    const int32_t *found = (const int32_t *)(const void *)host_of(made);
+    for (int k = 0; k < EXTENT; k++) {
+        for (int j = 0; j < EXTENT; j++) {
+            for (int i = 0; i < EXTENT; i++, found++) {
+                const int at[3] = {i - LOW, j - LOW, k - LOW};
+                int32_t expected = 0;
+                bool inside = true;
+                for (int axis = 2; axis >= 0; axis--) {
+                    inside = inside && at[axis] >= 0 && at[axis] % STEP == 0 && at[axis] / STEP < SIDE;
+                    expected = expected * SIDE + at[axis] / STEP;
+                }
+                wrong += *found != (inside ? expected : 0) ? 1 : 0;
+            }
+        }
+    }
+    assert_int_equal(wrong, 0);
+    release(&made);
+    release(&in);
+}
+
 static void test_empty_axes_are_only_framed(void **state)
 {
     (void)state;
@@ -115,6 +145,7 @@ int main(void)
         cmocka_unit_test(test_frames_are_zero),
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_spread_axes),
+        cmocka_unit_test(test_a_lattice_of_many_boxes),
         cmocka_unit_test(test_empty_axes_are_only_framed),
         cmocka_unit_test(test_extents_at_the_ends_of_64_bits),
     };

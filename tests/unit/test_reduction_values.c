@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of reductions at the edges: NaN at every position, signs of zeros, empty axes, integers that wrap, norms whose squares
- * leave the range, ties of argmax, bytes that are true, axis lists that are wrong.
+ * Values of reductions at the edges: NaN at every position, signs of zeros, empty axes, integers that wrap, bytes that
+ * are true, axis lists that are wrong. Norms and positions have files of their own.
  */
 #include <float.h>
 #include <math.h>
@@ -15,102 +15,7 @@
 
 #include <cmocka.h>
 
-#include "catalogue/catalogue.h"
-
-static tnr_domain *heap;
-static tnr_engine *engine;
-
-static int set_up(void **state)
-{
-    (void)state;
-    catalogue_ok(tnr_heap_create(&heap), "heap");
-    catalogue_ok(tnr_engine_create(heap, NULL, &engine), "engine");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    catalogue_ok(tnr_engine_destroy(&engine), "engine destroy");
-    catalogue_ok(tnr_domain_close(&heap), "heap");
-    return 0;
-}
-
-/* ---- Helpers ---- */
-
-typedef tnr_status (*axes_op)(tnr_engine *, const tnr_view *, const int *, int, tnr_tensor **);
-typedef tnr_status (*axes_op_into)(tnr_engine *, const tnr_view *, const int *, int, const tnr_view_mut *);
-typedef tnr_status (*arg_op)(tnr_engine *, const tnr_view *, int, tnr_tensor **);
-
-static const axes_op axes_ops[] = {tnr_sum, tnr_prod, tnr_max, tnr_min, tnr_all, tnr_any, tnr_norm};
-static const axes_op_into axes_ops_into[] = {tnr_sum_into, tnr_prod_into, tnr_max_into, tnr_min_into,
-                                             tnr_all_into, tnr_any_into,  tnr_norm_into};
-enum { SUM, PROD, MAX, MIN, ALL, ANY, NORM, OPS };
-
-static tnr_tensor *zeros(tnr_dtype dtype, int rank, const int64_t *shape, tnr_view *view, void **data)
-{
-    tnr_tensor *made = NULL;
-    catalogue_ok(tnr_tensor_zeros(heap, dtype, rank, shape, &made), "zeros");
-    catalogue_ok(tnr_tensor_view(made, view), "view");
-    if (data != NULL) {
-        catalogue_ok(tnr_tensor_host_data_mut(made, data), "data");
-    }
-    return made;
-}
-
-static void drop(tnr_tensor *tensor) { catalogue_ok(tnr_tensor_release(&tensor), "release"); }
-
-/* Elements of a result, which is released. */
-static void take(tnr_tensor *out, void *values, size_t bytes)
-{
-    const void *data;
-    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
-    memcpy(values, data, bytes);
-    drop(out);
-}
-
-static double f64_of(axes_op op, const tnr_view *a)
-{
-    int axes[TNR_MAX_RANK];
-    for (int i = 0; i < a->rank; ++i) {
-        axes[i] = i;
-    }
-    tnr_tensor *out = NULL;
-    catalogue_ok(op(engine, a, axes, a->rank, &out), "reduction");
-    double value;
-    take(out, &value, sizeof value);
-    return value;
-}
-
-static float f32_of(axes_op op, const tnr_view *a)
-{
-    int axes[TNR_MAX_RANK];
-    for (int i = 0; i < a->rank; ++i) {
-        axes[i] = i;
-    }
-    tnr_tensor *out = NULL;
-    catalogue_ok(op(engine, a, axes, a->rank, &out), "reduction");
-    float value;
-    take(out, &value, sizeof value);
-    return value;
-}
-
-static int64_t arg_of(arg_op op, const tnr_view *a)
-{
-    tnr_tensor *out = NULL;
-    catalogue_ok(op(engine, a, 0, &out), "arg");
-    int64_t value;
-    take(out, &value, sizeof value);
-    return value;
-}
-
-static tnr_view every(const tnr_view *a, int64_t step)
-{
-    tnr_view strided;
-    const tnr_range range = {0, a->shape[0], step};
-    catalogue_ok(tnr_view_slice(a, &range, &strided), "slice");
-    return strided;
-}
+#include "support/reduction_test.h"
 
 /* ---- ER-01 ---- */
 
@@ -473,168 +378,6 @@ static void test_any_byte_but_zero_is_true(void **state)
     }
 }
 
-/* ---- Norms ---- */
-
-static void check_norm(const double *values, int64_t count, double expected)
-{
-    tnr_view a;
-    void *data;
-    tnr_tensor *x = zeros(TNR_F64, 1, &count, &a, &data);
-    memcpy(data, values, (size_t)count * sizeof(double));
-    const double found = f64_of(tnr_norm, &a);
-    if (isnan(expected)) {
-        assert_true(isnan(found));
-    } else {
-        assert_true(found == expected || fabs(found - expected) <= 4.0 * DBL_EPSILON * expected);
-    }
-    if (count % 2 == 0) { /* the same numbers as complex ones */
-        const int64_t half = count / 2;
-        tnr_tensor *y = zeros(TNR_C64, 1, &half, &a, &data);
-        memcpy(data, values, (size_t)count * sizeof(double));
-        const double complex_found = f64_of(tnr_norm, &a);
-        assert_true(isnan(expected)
-                        ? isnan(complex_found)
-                        : complex_found == expected || fabs(complex_found - expected) <= 4.0 * DBL_EPSILON * expected);
-        drop(y);
-    }
-    drop(x);
-}
-
-static void test_norms_scale_where_squares_leave_the_range(void **state)
-{
-    (void)state;
-    check_norm((double[]){3e200, 4e200}, 2, 5e200);
-    check_norm((double[]){3e-200, -4e-200}, 2, 5e-200);
-    check_norm((double[]){DBL_MAX, 0.0}, 2, DBL_MAX);
-    check_norm((double[]){DBL_TRUE_MIN, 0.0}, 2, DBL_TRUE_MIN);
-    check_norm((double[]){3.0 * DBL_TRUE_MIN, 4.0 * DBL_TRUE_MIN}, 2, 5.0 * DBL_TRUE_MIN);
-    check_norm((double[]){0.0, -0.0}, 2, 0.0);
-    check_norm((double[]){DBL_MAX, DBL_MAX}, 2, INFINITY); /* the norm itself is too large */
-    check_norm((double[]){3e200, 1e-200, 4e200, 0.0}, 4, 5e200);
-    check_norm((double[]){(double)NAN, 1.0}, 2, (double)NAN);
-    check_norm((double[]){(double)NAN, -INFINITY}, 2, INFINITY);
-    check_norm((double[]){INFINITY, (double)NAN}, 2, INFINITY);
-    check_norm((double[]){1e300, INFINITY, (double)NAN, 2.0}, 4, INFINITY);
-    tnr_view a;
-    void *data;
-    const int64_t two = 2;
-    tnr_tensor *x = zeros(TNR_F32, 1, &two, &a, &data);
-    memcpy(data, (float[]){3e30F, 4e30F}, sizeof(float[2]));
-    assert_true(fabsf(f32_of(tnr_norm, &a) - 5e30F) <= 4.0F * FLT_EPSILON * 5e30F);
-    memcpy(data, (float[]){3e-30F, 4e-30F}, sizeof(float[2]));
-    assert_true(fabsf(f32_of(tnr_norm, &a) - 5e-30F) <= 4.0F * FLT_EPSILON * 5e-30F);
-    memcpy(data, (float[]){0.0F, FLT_TRUE_MIN}, sizeof(float[2]));
-    assert_true(f32_of(tnr_norm, &a) == FLT_TRUE_MIN);
-    drop(x);
-}
-
-/* Every second pass: lines, strips, turns; one column each of huge, tiny, zero, infinite, undefined and usual numbers. */
-static void check_mixed_norms(int64_t rows, int64_t columns, int axis)
-{
-    const double of_kind[6] = {1e200, 1e-200, 0.0, INFINITY, (double)NAN, 1.0};
-    const int64_t shape[2] = {rows, columns};
-    tnr_view a;
-    void *data;
-    tnr_tensor *x = zeros(TNR_F64, 2, shape, &a, &data);
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < columns; ++j) {
-            ((double *)data)[i + rows * j] = of_kind[(axis == 0 ? j : i) % 6];
-        }
-    }
-    tnr_tensor *out = NULL;
-    catalogue_ok(tnr_norm(engine, &a, &axis, 1, &out), "norm");
-    const void *found;
-    catalogue_ok(tnr_tensor_host_data(out, &found), "data");
-    const int64_t outputs = shape[1 - axis];
-    const double factor = sqrt((double)shape[axis]);
-    for (int64_t k = 0; k < outputs; ++k) {
-        const double expected = of_kind[k % 6] * factor;
-        const double value = ((const double *)found)[k];
-        assert_true(isnan(expected) ? isnan(value) : value == expected || fabs(value - expected) <= 1e-14 * expected);
-    }
-    drop(out);
-    drop(x);
-}
-
-static void test_norms_beside_each_other(void **state)
-{
-    (void)state;
-    for (int axis = 0; axis < 2; ++axis) {
-        check_mixed_norms(3, 40, axis);
-        check_mixed_norms(20, 50, axis);
-        check_mixed_norms(700, 30, axis);
-        check_mixed_norms(12, 700, axis);
-        check_mixed_norms(4000, 7, axis);
-    }
-    check_mixed_norms(6, 4000, 1);
-}
-
-/* ---- Positions ---- */
-
-static void test_first_of_equal_elements(void **state)
-{
-    (void)state;
-    static const int64_t lengths[] = {2, 16, 17, 40, 512, 513, 1024, 3000};
-    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; ++k) {
-        tnr_view a;
-        void *data;
-        tnr_tensor *x = zeros(TNR_F64, 1, &lengths[k], &a, &data);
-        double *values = data;
-        for (int64_t at = 0; at < lengths[k]; at += 1 + lengths[k] / 40) {
-            const int64_t later = (at + lengths[k]) / 2;
-            values[at] = 2.0;
-            values[later] = 2.0;
-            assert_int_equal(arg_of(tnr_argmax, &a), at);
-            int64_t least = 0;
-            while (least < lengths[k] && values[least] != 0.0) {
-                ++least;
-            }
-            assert_int_equal(arg_of(tnr_argmin, &a), least < lengths[k] ? least : 0);
-            tnr_view backwards;
-            const tnr_range down = {0, TNR_END, -1};
-            catalogue_ok(tnr_view_slice(&a, &down, &backwards), "slice");
-            assert_int_equal(arg_of(tnr_argmax, &backwards), lengths[k] - 1 - later);
-            values[at] = 0.0;
-            values[later] = 0.0;
-        }
-        drop(x);
-    }
-}
-
-static void test_positions_along_each_axis(void **state)
-{
-    (void)state;
-    static const int64_t shape[3] = {37, 5, 70};
-    tnr_view a;
-    void *data;
-    tnr_tensor *x = zeros(TNR_I64, 3, shape, &a, &data);
-    int64_t *values = data;
-    for (int64_t i = 0; i < 37 * 5 * 70; ++i) {
-        values[i] = (i * 7919) % 1000;
-    }
-    const int64_t steps[3] = {1, 37, 37 * 5};
-    for (int axis = 0; axis < 3; ++axis) {
-        tnr_tensor *out = NULL;
-        catalogue_ok(tnr_argmin(engine, &a, axis, &out), "argmin");
-        const void *found;
-        catalogue_ok(tnr_tensor_host_data(out, &found), "data");
-        const int u = axis == 0 ? 1 : 0;
-        const int v = axis == 2 ? 1 : 2;
-        for (int64_t i = 0; i < shape[u]; ++i) {
-            for (int64_t j = 0; j < shape[v]; ++j) {
-                const int64_t *from = values + i * steps[u] + j * steps[v];
-                int64_t best = 0;
-                for (int64_t k = 1; k < shape[axis]; ++k) {
-                    best = from[k * steps[axis]] < from[best * steps[axis]] ? k : best;
-                }
-                assert_int_equal(((const int64_t *)found)[i + j * shape[u]], best);
-            }
-        }
-        drop(out);
-    }
-    drop(x);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,10 +389,6 @@ int main(void)
         cmocka_unit_test(test_dtypes_without_the_operation),
         cmocka_unit_test(test_integers_wrap_and_order),
         cmocka_unit_test(test_any_byte_but_zero_is_true),
-        cmocka_unit_test(test_norms_scale_where_squares_leave_the_range),
-        cmocka_unit_test(test_norms_beside_each_other),
-        cmocka_unit_test(test_first_of_equal_elements),
-        cmocka_unit_test(test_positions_along_each_axis),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

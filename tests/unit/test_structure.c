@@ -117,6 +117,49 @@ static void test_reshape_between_layouts_without_a_common_shape(void **state)
     release(&out);
 }
 
+/* Looking for a shape that there is not is no failure: what the caller had as its last error stays. */
+static void test_reshape_leaves_no_text_of_a_failure(void **state)
+{
+    (void)state;
+    tnr_tensor *in = counting(2, SHAPE(5, 9));
+    tnr_tensor *out = counting(2, SHAPE(7, 7));
+    tnr_tensor *made = NULL;
+    const tnr_view all = view_of(in);
+    const tnr_view_mut whole = view_mut_of(out);
+    tnr_view a;
+    tnr_view_mut b;
+    const tnr_range rows[2] = {{0, 4, 1}, {0, 6, 1}};
+    const tnr_range target[2] = {{0, 6, 1}, {1, 5, 1}};
+    OK(tnr_view_slice(&all, rows, &a));
+    OK(tnr_view_mut_slice(&whole, target, &b));
+    REFUSED(TNR_ERR_BOUNDS, tnr_diagonal(engine, &a, 0, 5, &made));
+    TEXT_HAS("view_diagonal");
+    OK(tnr_reshape_into(engine, &a, &b)); /* neither has strides under the other's shape */
+    TEXT_HAS("view_diagonal");
+    OK(tnr_reshape(engine, &a, 1, SHAPE(24), &made)); /* the output has them */
+    TEXT_HAS("view_diagonal");
+    release(&made);
+    release(&in);
+    release(&out);
+}
+
+/* The enumeration comes first, whatever else is wrong, and is told in the same words everywhere. */
+static void test_values_of_no_enumeration_come_first(void **state)
+{
+    (void)state;
+    tnr_tensor *made = NULL;
+    tnr_index_options options = TNR_INDEX_OPTIONS;
+    options.out_of_range = (tnr_out_of_range)7;
+    REFUSED(TNR_ERR_ARGUMENT, tnr_gather(NULL, NULL, NULL, &options, &made));
+    TEXT_HAS("gather: out_of_range is 7, which is none of its values");
+    REFUSED(TNR_ERR_ARGUMENT, tnr_scatter(engine, NULL, NULL, NULL, &options, &made));
+    TEXT_HAS("scatter: out_of_range is 7, which is none of its values");
+    REFUSED(TNR_ERR_ARGUMENT, tnr_compare(engine, (tnr_comparison)77, NULL, NULL, &made));
+    TEXT_HAS("compare: comparison is 77, which is none of its values");
+    REFUSED(TNR_ERR_ARGUMENT, tnr_cast(NULL, NULL, (tnr_dtype)99, &made));
+    TEXT_HAS("cast: dtype is 99, which is none of its values");
+}
+
 static void test_reshape_refuses(void **state)
 {
     (void)state;
@@ -421,6 +464,8 @@ int main(void)
         cmocka_unit_test(test_ER_10_direction_of_a_permutation),
         cmocka_unit_test(test_reshape_keeps_column_major_order),
         cmocka_unit_test(test_reshape_between_layouts_without_a_common_shape),
+        cmocka_unit_test(test_reshape_leaves_no_text_of_a_failure),
+        cmocka_unit_test(test_values_of_no_enumeration_come_first),
         cmocka_unit_test(test_reshape_refuses),
         cmocka_unit_test(test_broadcast_repeats),
         cmocka_unit_test(test_slice_takes_ranges),

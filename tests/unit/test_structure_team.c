@@ -50,6 +50,103 @@ static tnr_status scattered(tnr_engine *on, const tnr_view *a, const tnr_view *i
     return status == TNR_OK ? tnr_scatter(on, a, indices, a, &options, made) : status;
 }
 
+/* Windows of so many elements added to a large tensor. Windows of 28 are long enough for two lanes to share out the places. */
+static tnr_status scattered_far(tnr_engine *on, const tnr_view *a, int64_t window, tnr_tensor **made)
+{
+    const int64_t rows = 12 * (100000 / window);
+    tnr_tensor *table = NULL;
+    tnr_tensor *places = NULL;
+    tnr_view flat;
+    tnr_view updates;
+    tnr_index_options options = TNR_INDEX_OPTIONS;
+    const int64_t count = SIDE * SIDE / window;
+    options.index_axis = 1;
+    options.axis_count = 1;
+    options.axes[0] = 1;
+    options.window[0] = window;
+    options.window[1] = 1;
+    options.collapsed[1] = true;
+    OK(tnr_tensor_zeros(heap, TNR_F64, 2, SHAPE(window, rows), &table));
+    OK(tnr_tensor_zeros(heap, TNR_I32, 1, SHAPE(count), &places));
+    int32_t *at;
+    OK(tnr_tensor_host_data_mut(places, (void **)(void *)&at));
+    for (int64_t i = 0; i < count;
+         i++) { /* a few hundred places, many times each; those at which shares may begin and end */
+        const int64_t edge = rows / 12 * (i / 4 % 12) - i / 2 % 2;
+        at[i] = (int32_t)(i % 2 == 0 && edge >= 0 ? edge : (i * 7919 % 613) * 853 % rows);
+    }
+    OK(tnr_view_reshape(a, 1, SHAPE(SIDE * SIDE), &flat));
+    OK(tnr_view_reshape(&flat, 2, SHAPE(window, count), &updates));
+    const tnr_view tensor = view_of(table);
+    const tnr_view indices = view_of(places);
+    const tnr_status status = tnr_scatter(on, &tensor, &indices, &updates, &options, made);
+    release(&places);
+    release(&table);
+    return status;
+}
+
+static tnr_status scattered_elements(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
+{
+    (void)indices;
+    return scattered_far(on, a, 1, made);
+}
+
+static tnr_status scattered_rows(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
+{
+    (void)indices;
+    return scattered_far(on, a, 28, made);
+}
+
+/* Runs of 691 against runs of 677: no common shape. */
+static tnr_status reshaped(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
+{
+    (void)indices;
+    const tnr_range from[2] = {{4, 695, 1}, {0, 677, 1}};
+    const tnr_range to[2] = {{0, 677, 1}, {3, 694, 1}};
+    tnr_view part;
+    tnr_view_mut place;
+    tnr_view_mut whole;
+    OK(tnr_view_slice(a, from, &part));
+    OK(tnr_tensor_zeros(heap, TNR_F64, 2, SHAPE(SIDE, SIDE), made));
+    OK(tnr_tensor_view_mut(*made, &whole));
+    OK(tnr_view_mut_slice(&whole, to, &place));
+    OK(tnr_reshape_into(on, &part, &place));
+    return TNR_OK;
+}
+
+/* Rows and columns in turn: short runs, which are written strip by strip. */
+static tnr_status joined_columns(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
+{
+    (void)indices;
+    const tnr_range few[2] = {{5, 8, 1}, TNR_RANGE_ALL};
+    const tnr_view *list[90];
+    tnr_view part;
+    OK(tnr_view_slice(a, few, &part));
+    for (int k = 0; k < 90; k++) {
+        list[k] = &part;
+    }
+    return tnr_concatenate(on, list, 90, 0, made);
+}
+
+static tnr_status joined_unequal(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
+{
+    (void)indices;
+    const tnr_range few[2] = {TNR_RANGE_ALL, {1, 2, 1}};
+    tnr_view part;
+    OK(tnr_view_slice(a, few, &part));
+    const tnr_view *list[4] = {&part, a, &part, a};
+    return tnr_concatenate(on, list, 4, 1, made);
+}
+
+static tnr_status large_diagonal(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
+{
+    (void)indices;
+    const tnr_range few[2] = {TNR_RANGE_ALL, {1, 4, 1}};
+    tnr_view part;
+    OK(tnr_view_slice(a, few, &part));
+    return tnr_embed_diagonal(on, &part, 0, 2, made);
+}
+
 static tnr_status diagonals(tnr_engine *on, const tnr_view *a, const tnr_view *indices, tnr_tensor **made)
 {
     const tnr_range few[2] = {{0, 3, 1}, TNR_RANGE_ALL};
@@ -62,7 +159,10 @@ static tnr_status diagonals(tnr_engine *on, const tnr_view *a, const tnr_view *i
 static void test_two_workers_make_the_same_bits(void **state)
 {
     (void)state;
-    static const operation operations[] = {padded, lower, reversed, joined, gathered, scattered, diagonals};
+    static const operation operations[] = {
+        padded,        lower,     reversed,           joined,         joined_columns, joined_unequal,
+        gathered,      scattered, scattered_elements, scattered_rows, reshaped,       diagonals,
+        large_diagonal};
     tnr_topology *topology = NULL;
     tnr_engine *team = NULL;
     tnr_engine_options options = TNR_ENGINE_OPTIONS;

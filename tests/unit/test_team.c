@@ -85,7 +85,7 @@ static void do_piece(void *context, int64_t piece)
 static void run(tnr_engine *engine, work *all, int64_t pieces)
 {
     memset(all->pieces, 0, MOST_PIECES * sizeof(record));
-    tnri_engine_run(engine, pieces, do_piece, all);
+    tnri_engine_run(engine, INT_MAX, pieces, do_piece, all);
     for (int64_t piece = 0; piece < MOST_PIECES; piece++) {
         assert_int_equal(all->pieces[piece].done, piece < pieces ? 1 : 0);
     }

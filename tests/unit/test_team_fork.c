@@ -5,6 +5,7 @@
  */
 #include "support/team_test.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
@@ -58,7 +59,7 @@ static bool pieces_add_up(tnr_engine *engine)
 {
     static int numbers[1000];
     memset(numbers, 0, sizeof numbers);
-    tnri_engine_run(engine, 1000, add_piece, numbers);
+    tnri_engine_run(engine, INT_MAX, 1000, add_piece, numbers);
     for (int i = 0; i < 1000; i++) {
         if (numbers[i] != i) {
             return false;
@@ -127,6 +128,71 @@ static void a_child_of_a_caller_from_outside_computes(void **state)
     (void)bind_to(&before);
 }
 
+/* ---- The same number in another namespace ------------------------------------------------------------------------------------- */
+
+enum { NO_NAMESPACES = 42 };
+
+/* A child's exit status. The first process of a namespace cannot be ended by its own alarm: one that hangs is 98. */
+static int status_within(pid_t child)
+{
+    int status = 0;
+    for (int tries = 0; tries < HANG_SECONDS * 100; tries++) {
+        if (waitpid(child, &status, WNOHANG) == child) {
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
+        }
+        (void)usleep(10000);
+    }
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, &status, 0);
+    return 98;
+}
+
+/* Number 1 in its namespace, with a team that it only waits for; its child is number 1 in the next. */
+static int first_of_its_namespace(void)
+{
+    tnr_engine *engine = NULL;
+    tnr_engine_options options = TNR_ENGINE_OPTIONS;
+    const tnr_cpu_set here = only(usable_cpu(0));
+    const tnr_cpu_set there = only(usable_cpu(1));
+    options.topology = topology;
+    options.cpus = &there;
+    (void)bind_to(&here);
+    if (getpid() != 1 || tnr_engine_create(heap, &options, &engine) != TNR_OK || !pieces_add_up(engine)) {
+        return 10;
+    }
+    if (unshare(CLONE_NEWPID) != 0) {
+        return NO_NAMESPACES;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(getpid() == 1 ? child_multiplies_and_ends(&engine) : 11);
+    }
+    const int status = child < 0 ? 12 : status_within(child);
+    return status != 0 ? status : pieces_add_up(engine) && tnr_engine_destroy(&engine) == TNR_OK ? 0 : 13;
+}
+
+static void a_child_of_the_same_number_computes(void **state)
+{
+    (void)state;
+    NEEDS_CPUS(2);
+    (void)fflush(NULL);
+    const pid_t between = fork(); /* whoever goes into another namespace starts no thread any more */
+    assert_true(between >= 0);
+    if (between == 0) {
+        const pid_t first = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+        if (first == 0) {
+            _exit(first_of_its_namespace());
+        }
+        _exit(first < 0 ? NO_NAMESPACES : status_within(first));
+    }
+    const int status = status_within(between);
+    if (status == NO_NAMESPACES) {
+        print_message("skipped: this process may not make PID namespaces\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 /* ---- A thread is inside ----------------------------------------------------------------------------------------------------------- */
 
 static atomic_int inside;
@@ -145,7 +211,7 @@ static void wait_inside(void *context, int64_t piece)
 static void *stay_inside(void *engine)
 {
     if (tnri_engine_enter("test", engine, true) == TNR_OK) {
-        tnri_engine_run(engine, 2, wait_inside, NULL);
+        tnri_engine_run(engine, INT_MAX, 2, wait_inside, NULL);
         (void)tnri_engine_leave(engine, TNR_OK);
     }
     return NULL;
@@ -215,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bugs_mm_12_a_forked_child_computes),
         cmocka_unit_test(a_child_of_a_caller_from_outside_computes),
+        cmocka_unit_test(a_child_of_the_same_number_computes),
         cmocka_unit_test(a_child_forked_while_a_thread_is_inside_is_told),
         cmocka_unit_test(a_child_may_end_its_copy_of_a_machine),
     };

@@ -66,7 +66,7 @@ static bool pieces_add_up(tnr_engine *engine)
     double *numbers = calloc(64 * 1000, sizeof *numbers);
     bool good = numbers != NULL;
     for (int round = 0; good && round < 3; round++) {
-        tnri_engine_run(engine, 64, add_piece, numbers);
+        tnri_engine_run(engine, INT_MAX, 64, add_piece, numbers);
     }
     for (int i = 0; good && i < 64 * 1000; i++) {
         good = numbers[i] == 3.0;
@@ -161,7 +161,7 @@ static int workers_report_their_cpus(const char *list)
     tnr_engine *engine = make_team(home, mine, &cpus);
     const tnr_cpu_set first = only(tnr_cpu_set_next(&cpus, TNR_NONE));
     (void)bind_to(&first); /* as such a library does */
-    tnri_engine_run(engine, 32, note_cpu, seen);
+    tnri_engine_run(engine, INT_MAX, 32, note_cpu, seen);
     tnr_cpu_set found = {{0}};
     for (int i = 0; i < 32; i++) {
         OK(tnr_cpu_set_add(&found, seen[i]));

@@ -147,6 +147,8 @@ static void test_hardware_threads_and_three_levels_of_cache(void **state)
         assert_int_equal(one.l3_bytes, 32000000);
         assert_int_equal(one.l2_cpus, 2);
         assert_int_equal(one.l3_cpus, 4);
+        assert_int_equal(one.l3_cores, 2);
+        assert_int_equal(one.l3, cpu % 4 / 2);
         assert_int_equal(one.line_bytes, 64);
     }
     const tnr_node_info node = node_of(topology, 1);
@@ -276,11 +278,15 @@ static void check_odd_machine(const tnr_topology *topology)
     assert_int_equal(sibling.line_bytes, 128);
     assert_int_equal(sibling.l2_cpus, 2);
     assert_int_equal(sibling.l3_cpus, 3);
+    assert_int_equal(sibling.l3_cores, 2);
+    assert_int_equal(sibling.nearest, 3);
     assert_int_equal(cpu_of(topology, 2).l2_cpus, 1);
     static const int without_memory[] = {5, 9, 10};
     for (int i = 0; i < 3; i++) {
         const tnr_cpu_info cpu = cpu_of(topology, without_memory[i]);
         assert_int_equal(cpu.node, TNR_NONE);
+        assert_int_equal(cpu.nearest, 3); /* not node 12, which has no CPUs to be near to */
+        assert_int_equal(cpu.l3, TNR_NONE);
         assert_int_equal(cpu.sibling, 0);
         assert_int_equal(cpu.l3_bytes, 0);
     }

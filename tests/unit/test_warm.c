@@ -449,7 +449,7 @@ static void compute_on_the_team(void *argument)
 {
     const computing *it = argument;
     unsigned char pieces[64] = {0};
-    tnri_engine_run(it->engine, 64, count_piece, pieces);
+    tnri_engine_run(it->engine, 64, 64, count_piece, pieces);
     for (size_t at = 0; at < sizeof(pieces); at++) {
         assert_int_equal(pieces[at], 1);
     }

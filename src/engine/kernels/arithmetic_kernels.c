@@ -3,8 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "../../storage/stream.h"
 #include "elementwise_kernels.h"
-#include "stream.inl.h"
 
 #if defined(__clang__) /* "independent" permits vector code; where the compiler sees no gain in it, that is no defect */
 #pragma clang diagnostic ignored "-Wpass-failed"

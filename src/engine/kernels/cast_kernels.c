@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every dtype to every other, for one instruction set. */
+#include "../../storage/stream.h"
 #include "elementwise_kernels.h"
-#include "stream.inl.h"
 
 #if defined(__clang__) /* "independent" permits vector code; where the compiler sees no gain in it, that is no defect */
 #pragma clang diagnostic ignored "-Wpass-failed"

@@ -31,6 +31,12 @@ typedef struct tnri_plane {
 
 typedef void (*tnri_plane_kernel)(const tnri_plane *plane);
 
+/* Ways of a run, of which a template is told one as HOW (run.tmpl.h), and elements of a block of the narrow one. */
+#define PLAIN 1
+#define STREAMS 2
+#define NARROW 3
+#define NARROW_BLOCK 32
+
 /* By the dtype of the (last) input; NULL where the operation does not exist. */
 typedef tnri_plane_kernel tnri_kernel_row[TNR_DTYPE_END];
 

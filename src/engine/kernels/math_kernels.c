@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../storage/stream.h"
 #include "elementwise_kernels.h"
-#include "stream.inl.h"
 #include TNRI_VECTOR_MATH
 
 #if defined(__clang__) /* "independent" permits vector code; where the compiler sees no gain in it, that is no defect */

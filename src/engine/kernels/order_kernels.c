@@ -2,8 +2,8 @@
 /* Order, equality and choice, for one instruction set. */
 #include <string.h>
 
+#include "../../storage/stream.h"
 #include "elementwise_kernels.h"
-#include "stream.inl.h"
 
 #if defined(__clang__) /* "independent" permits vector code; where the compiler sees no gain in it, that is no defect */
 #pragma clang diagnostic ignored "-Wpass-failed"

@@ -6,7 +6,7 @@
  * no byte outside the elements. Alignment: elements as their dtype needs, no more.
  */
 #include "../copy_internal.h"
-#include "stream.inl.h"
+#include "../stream.h"
 #include "transpose.inl.h"
 
 /* Words that may alias any dtype. A c32 is aligned as its float, so eight bytes may start on a multiple of four. */
@@ -21,7 +21,7 @@ typedef uint64_t word16 __attribute__((vector_size(16), may_alias, aligned(8)));
 static void lines(char *target, const char *source, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += 64) {
-        stream_line(target + i, source + i);
+        tnri_stream_line(target + i, source + i);
     }
 }
 
@@ -36,7 +36,7 @@ static inline void run(char *target, const char *source, int64_t bytes)
     const int64_t end = before + ((bytes - before) & ~(int64_t)63);
     for (int64_t i = before; i < end; i += 64) {
         TNRI_FETCH((uintptr_t)source + (uintptr_t)(i + FETCH_AHEAD));
-        stream_line(target + i, source + i);
+        tnri_stream_line(target + i, source + i);
     }
     memcpy(target + end, source + end, (size_t)(bytes - end));
 }
@@ -69,12 +69,13 @@ static inline void run(char *target, const char *source, int64_t bytes)
 #define CORNER CORNER_16
 #include "copy_plane.tmpl.h"
 
-static void fence(void) { stream_fence(); }
+static void fence(void) { tnri_stream_fence(); }
 
 const tnri_copy_kernels TNRI_ISA_NAME(tnri_copy_kernels) = {
     .planes = {plane_1, NULL, plane_4, plane_8, plane_16},
     .runs = {runs_1, NULL, runs_4, runs_8, runs_16},
     .tiles = {tiles_1, NULL, tiles_4, tiles_8, tiles_16},
+    .blocks = {blocks_1, NULL, blocks_4, blocks_8, blocks_16},
     .lines = lines,
     .fence = fence,
 };

@@ -55,10 +55,10 @@ static void NAME(scalar)(char *target, int64_t target_row, int64_t target_column
 static inline __attribute__((always_inline)) void NAME(squares)(char *target, int64_t target_column, const char *source,
                                                                 int64_t source_row, int64_t rows, int64_t columns)
 {
-    for (int64_t j = 0; j < columns; j += SQUARE) {
-        const int64_t at_j = columns - j < SQUARE ? columns - SQUARE : j;
-        for (int64_t i = 0; i < rows; i += SQUARE) {
-            const int64_t at_i = rows - i < SQUARE ? rows - SQUARE : i;
+    for (int64_t i = 0; i < rows; i += SQUARE) {
+        const int64_t at_i = rows - i < SQUARE ? rows - SQUARE : i;
+        for (int64_t j = 0; j < columns; j += SQUARE) {
+            const int64_t at_j = columns - j < SQUARE ? columns - SQUARE : j;
             NAME(square)
             (target + at_i * WIDTH + at_j * target_column, target_column, source + at_i * source_row + at_j * WIDTH,
              source_row);
@@ -173,7 +173,28 @@ static void NAME(tiles)(char *target, const char *source, const tnri_copy_plane 
         char *to = target + j * plane->target_column;
         const char *from = buffer + j * run;
         for (int64_t offset = 0; offset < run; offset += 64) {
-            stream_line(to + offset, from + offset);
+            tnri_stream_line(to + offset, from + offset);
+        }
+    }
+}
+
+/* As NAME(transpose), column by column of tiles, and for each line that is read another one is fetched. */
+static void NAME(blocks)(char *target, const char *source, const tnri_copy_plane *plane)
+{
+    const int64_t source_row = plane->source_row;
+    const int64_t target_column = plane->target_column;
+    for (int64_t j = 0; j < plane->columns; j += SIDE) {
+        const int64_t columns = plane->columns - j < SIDE ? plane->columns - j : SIDE;
+        for (int64_t i = 0; i < plane->rows; i += SIDE) {
+            const int64_t rows = plane->rows - i < SIDE ? plane->rows - i : SIDE;
+            char *to = target + i * WIDTH + j * target_column;
+            const char *from = source + i * source_row + j * WIDTH;
+            tnri_copy_fetch_lines(plane->fetch, rows);
+            if (rows == SIDE && columns == SIDE) {
+                NAME(squares)(to, target_column, from, source_row, SIDE, SIDE);
+            } else {
+                NAME(rest)(to, target_column, from, source_row, rows, columns);
+            }
         }
     }
 }
