@@ -223,7 +223,8 @@ TNR_API tnr_status tnr_domain_release(tnr_domain *domain, const tnr_block *block
 /**
  * A domain over the C library's allocator: 64-byte aligned, and exported buffers can be given to free().
  *
- * The one place where the library calls malloc, because the caller says so by name. Not in bounded builds
+ * The one place where the library calls malloc, because the caller says so by name. Blocks of 4 MiB and more ask the system for
+ * huge pages, by advice. Not in bounded builds
  * (TNR_ERR_UNSUPPORTED). Closing it is TNR_ERR_BUSY while anything lives in it.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_heap_create(tnr_domain **heap);
@@ -232,13 +233,14 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_heap_create(tnr_domain **heap);
 
 /** Settings of an arena. Zero means default; start from TNR_ARENA_OPTIONS. */
 typedef struct tnr_arena_options {
-    size_t size;             /**< sizeof(tnr_arena_options) */
-    uint64_t max_blocks;     /**< most blocks out at one time; 0: one per 4 KiB of region, 64 to 65536 */
-    uint64_t page;           /**< blocks start and end on multiples of this power of two; 0: 64 */
-    void *control;           /**< NULL: the arena's own state lies at the head of the region; else here */
-    uint64_t control_bytes;  /**< bytes at control; tnr_arena_bytes tells how many are needed */
-    uint64_t handles;        /**< handles to make room for at once; tnr_need.handles keeps an exact arena exact */
-    tnr_placement placement; /**< the region's: host, pinned or managed memory. cpu_affinity TNR_NONE: only a domain that
+    size_t size;            /**< sizeof(tnr_arena_options) */
+    uint64_t max_blocks;    /**< most blocks out at one time; 0: one per 4 KiB of region, 64 to 65536 */
+    uint64_t page;          /**< blocks start and end on multiples of this power of two; 0: 64 */
+    void *control;          /**< NULL: the arena's own state lies at the head of the region; else here */
+    uint64_t control_bytes; /**< bytes at control; tnr_arena_bytes tells how many are needed */
+    uint64_t handles;       /**< handles to make room for at once; tnr_need.handles keeps an exact arena exact */
+    tnr_placement
+        placement; /**< the region's: host, pinned or managed memory. cpu_affinity TNR_NONE: only a domain that
                                   bound memory itself may name a node, so that is tnr_arena_create_in's */
 } tnr_arena_options;
 

@@ -9,7 +9,8 @@
  * meet a complex operand of the same precision (f32 with c32, f64 with c64): it counts as complex with imaginary part 0.
  * Every operation works in place. The result of an element depends on that element alone, not on its position, the layout,
  * or the number of workers (which NaN a result is, where it is one, is not promised); on different instruction sets the
- * functions marked [bound] may differ within their bounds.
+ * functions marked [bound] may differ within their bounds. Those but rsqrt are computed rounding to nearest, whatever the calling
+ * thread's rounding.
  *
  * Cost: one pass over the operands, and one over integer divisors and exponents before; when all that is touched is more
  * than the caches hold, compact outputs are written with streaming stores, unless in place.
@@ -197,7 +198,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_log1p_into(tnr_engine *engine, const tnr_v
 
 /**
  * a in another dtype, any of the seven to any: float to integer truncates and saturates, NaN gives 0; integers of another
- * width wrap; f64 to f32 rounds to nearest; complex to real keeps the real part; anything to bool is "not zero" (either part; NaN is true); bool to
+ * width wrap; f64 to f32 rounds as the calling thread does (to nearest, unless the program changed that); complex to real keeps the real part; anything to bool is "not zero" (either part; NaN is true); bool to
  * number is 0 or 1. The same dtype copies. tnr_cast_into takes the dtype from out.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cast(tnr_engine *engine, const tnr_view *a, tnr_dtype dtype, tnr_tensor **out);

@@ -110,7 +110,7 @@ TNR_API int tnr_machine_node_at(const tnr_machine *machine, int index);
 
 /**
  * Engine of a node, made now if nobody asked before; TNR_NONE: the default, which is the smallest node. The machine owns
- * it. TNR_ERR_BOUNDS when the node has no usable CPU here. Thread-safe; engines themselves serve one thread at a time.
+ * it: tnr_engine_destroy is TNR_ERR_BUSY. TNR_ERR_BOUNDS when the node has no usable CPU here. Thread-safe; engines themselves serve one thread at a time.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_engine(tnr_machine *machine, int node, tnr_engine **engine);
 

@@ -8,7 +8,7 @@
  * (TNR_ERR_OVERLAP), also from those that are left out, but for tnr_scatter_into: to copy one part of a tensor to
  * another part, take a view of the part. Integer arguments are checked before the operands' bytes: TNR_ERR_BOUNDS for
  * an axis that does not exist, TNR_ERR_ARGUMENT for a repeated one or a missing list, TNR_ERR_SHAPE for a result of too
- * high a rank, TNR_ERR_OVERFLOW for one whose bytes do not fit 63 bits. Zero is false for bool.
+ * high a rank (TNR_ERR_ARGUMENT where that is an argument itself), TNR_ERR_OVERFLOW for one whose bytes do not fit 63 bits. Zero is false for bool.
  */
 #ifndef TENURE_STRUCTURE_H
 #define TENURE_STRUCTURE_H
@@ -89,7 +89,7 @@ typedef struct tnr_padding {
 /**
  * One padding per axis, filled with zeros: extent n becomes low + n + interior * (n - 1) + high (for n = 0: low +
  * high), which must not be negative (TNR_ERR_SHAPE). What is cut off is cut off the spread-out axis, zeros of the
- * interior included.
+ * interior included; TNR_ERR_OVERFLOW also when that axis, n + interior * (n - 1), does not fit 63 bits.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_pad(tnr_engine *engine, const tnr_view *a, const tnr_padding *paddings,
                                           tnr_tensor **out);

@@ -2,6 +2,9 @@
 /* Settings structs across versions: each begins with its own size, and zero or the initialiser's value means default. */
 #include "base.h"
 
+/* No settings will ever be longer: a larger size is none, and what lies behind the struct is not looked at. */
+enum { MOST_BYTES = 4096 };
+
 tnr_status tnri_options_take(const char *op, const void *given, size_t least, void *known, size_t known_size)
 {
     if (given == NULL) {
@@ -12,6 +15,8 @@ tnr_status tnri_options_take(const char *op, const void *given, size_t least, vo
     TNR_REQUIRE(size >= least, TNR_ERR_ARGUMENT,
                 "%s: options of %llu bytes, at least %llu expected: start from the initialiser", op, TNRI_LLU(size),
                 TNRI_LLU(least));
+    TNR_REQUIRE(size <= MOST_BYTES, TNR_ERR_ARGUMENT, "%s: options of %llu bytes: start from the initialiser", op,
+                TNRI_LLU(size));
     const unsigned char *bytes = given;
     for (size_t at = known_size; at < size; at++) {
         TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT, "%s: the options set something that this version does not know",

@@ -19,6 +19,9 @@ bool tnri_place_membind(tnr_node_set *set);
 uint64_t tnri_place_page_bytes(void);
 uint64_t tnri_place_huge_bytes(void);
 
+/* Ask for huge pages in the whole pages of this area: advice, which the system may pass over. */
+void tnri_place_advise_huge(void *address, uint64_t bytes);
+
 /* The node of each page, by an address in it; negative where no page is there. Touches nothing. */
 int tnri_place_locate(uint64_t count, void **addresses, int *nodes);
 

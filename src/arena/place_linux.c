@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -149,4 +150,13 @@ int tnri_place_gather(void *address, uint64_t bytes, uint64_t page, int node)
         done += count;
     }
     return 0;
+}
+
+void tnri_place_advise_huge(void *address, uint64_t bytes)
+{
+    const uint64_t page = tnri_place_page_bytes();
+    const uint64_t lost = (0U - (uintptr_t)address) % page;
+    if (bytes >= lost + page) {
+        (void)madvise((char *)address + lost, (size_t)((bytes - lost) / page * page), MADV_HUGEPAGE);
+    }
 }

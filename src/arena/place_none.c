@@ -27,3 +27,9 @@ int tnri_place_locate(uint64_t count, void **addresses, int *nodes)
     (void)nodes;
     return ENOSYS;
 }
+
+void tnri_place_advise_huge(void *address, uint64_t bytes)
+{
+    (void)address;
+    (void)bytes;
+}

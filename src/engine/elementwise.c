@@ -117,7 +117,7 @@ static TNRI_NOINLINE void compute_large(tnr_engine *engine, const tnri_operation
         const int from = op->swaps && k > 0 ? 3 - k : k;
         space.list[k] = (tnri_nest_operand){call->operands[from].data, strides[from], widths[from]};
     }
-    tnri_elementwise_walk(engine, &space, kernel, op->takes_stream, op->picoseconds);
+    tnri_elementwise_walk(engine, &space, kernel, op);
 }
 
 /* `inputs` is a constant where this is inlined. */

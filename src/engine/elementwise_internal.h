@@ -25,7 +25,8 @@ typedef struct tnri_operation {
     const char *inputs[TNRI_CALL_INPUTS]; /* names for texts */
     bool swaps;                           /* the kernel takes its two inputs in the other order */
     bool takes_stream;                    /* the kernel takes the hint */
-    uint32_t picoseconds;                 /* of arithmetic per element, on one CPU; rough */
+    bool to_nearest;      /* its functions are right only where rounding is to nearest: it is, meanwhile */
+    uint32_t picoseconds; /* of arithmetic per element, on one CPU; rough */
     /* What must not be in input 2, if it is of integers, or NULL; and what the error says it is. */
     const tnri_run_scan *scans[TNRI_ISA_END];
     const char *forbidden;
@@ -57,7 +58,7 @@ typedef struct tnri_index_space {
 
 /* Run a kernel over all elements, on as many lanes as pay. */
 void tnri_elementwise_walk(tnr_engine *engine, const tnri_index_space *space, tnri_plane_kernel kernel,
-                           bool takes_stream, uint32_t picoseconds);
+                           const tnri_operation *op);
 
 /* Does the scan find anything in the operand? */
 bool tnri_elementwise_scan(tnr_engine *engine, int rank, const int64_t *shape, const tnri_nest_operand *operand,

@@ -8,6 +8,7 @@ static const tnri_operation op_exp = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 1200,
 };
 static const tnri_operation op_log = {
@@ -16,6 +17,7 @@ static const tnri_operation op_log = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 1600,
 };
 static const tnri_operation op_sin = {
@@ -24,6 +26,7 @@ static const tnri_operation op_sin = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 1100,
 };
 static const tnri_operation op_cos = {
@@ -32,6 +35,7 @@ static const tnri_operation op_cos = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 1200,
 };
 static const tnri_operation op_tanh = {
@@ -40,6 +44,7 @@ static const tnri_operation op_tanh = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 3300,
 };
 static const tnri_operation op_sqrt = {
@@ -64,6 +69,7 @@ static const tnri_operation op_expm1 = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 1400,
 };
 static const tnri_operation op_log1p = {
@@ -72,6 +78,7 @@ static const tnri_operation op_log1p = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 1900,
 };
 static const tnri_operation op_pow_float = {
@@ -80,6 +87,7 @@ static const tnri_operation op_pow_float = {
     .rule = TNRI_ONE_DTYPE,
     .inputs = {"a", "b"},
     .takes_stream = true,
+    .to_nearest = true,
     .picoseconds = 6200,
 };
 static const tnri_operation op_pow_integer = {

@@ -13,6 +13,7 @@
  */
 #include "../storage/stream.h"
 #include "elementwise_internal.h"
+#include "fp_control_internal.h"
 
 #define SHORT_RUN 8     /* below this many elements, runs are better walked across */
 #define STRIP_LINES 256 /* so many lines at a time then: their cache lines are met again for each element of the run */
@@ -313,7 +314,7 @@ static uint64_t bytes_of(const tnri_nest *nest, int k, int64_t width)
 }
 
 void tnri_elementwise_walk(tnr_engine *engine, const tnri_index_space *space, tnri_plane_kernel kernel,
-                           bool takes_stream, uint32_t picoseconds)
+                           const tnri_operation *op)
 {
     walk work;
     if (!tnri_nest_make(&work.nest, space->rank, space->shape, space->operands, space->list)) {
@@ -321,7 +322,7 @@ void tnri_elementwise_walk(tnr_engine *engine, const tnri_index_space *space, tn
     }
     work.kernel = kernel;
     work.scan = NULL;
-    work.takes_stream = takes_stream;
+    work.takes_stream = op->takes_stream;
     uint64_t bytes = 0;
     bool in_place = false; /* then its lines have been read by the time they are written */
     for (int k = 0; k < space->operands; ++k) {
@@ -333,9 +334,16 @@ void tnri_elementwise_walk(tnr_engine *engine, const tnri_index_space *space, tn
     work.stream = !in_place && tnri_engine_streams(engine, bytes);
     const int64_t elements = elements_of(&work.nest);
     const uint64_t arithmetic =
-        (uint64_t)elements / 1000U * picoseconds + (uint64_t)elements % 1000U * picoseconds / 1000U;
-    run_work(engine, &work, tnri_engine_lanes(engine, moving_time(engine, bytes) + arithmetic),
-             elements * work.width[0]);
+        (uint64_t)elements / 1000U * op->picoseconds + (uint64_t)elements % 1000U * op->picoseconds / 1000U;
+    const int lanes = tnri_engine_lanes(engine, moving_time(engine, bytes) + arithmetic);
+    if (TNRI_LIKELY(!op->to_nearest)) {
+        run_work(engine, &work, lanes, elements * work.width[0]);
+        return;
+    }
+    const tnri_fp_control before = tnri_fp_control_get(); /* workers take the caller's */
+    tnri_fp_control_set(tnri_fp_control_nearest(before));
+    run_work(engine, &work, lanes, elements * work.width[0]);
+    tnri_fp_control_set(before);
 }
 
 bool tnri_elementwise_scan(tnr_engine *engine, int rank, const int64_t *shape, const tnri_nest_operand *operand,

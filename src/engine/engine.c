@@ -50,14 +50,14 @@ static void strip(tnr_engine *engine)
 
 tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *options, tnr_engine **engine)
 {
-    static const char *const op = "engine create";
-    TNR_REQUIRE(domain != NULL && engine != NULL, TNR_ERR_ARGUMENT, "engine create: domain or result is NULL");
+    static const char *const op = "engine_create";
+    TNR_REQUIRE(domain != NULL && engine != NULL, TNR_ERR_ARGUMENT, "engine_create: domain or result is NULL");
     tnr_engine_options taken;
     TNR_TRY(tnri_engine_options_take(op, options, &taken));
     TNR_REQUIRE(tnr_domain_access(domain) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
-                "engine create: the host does not reach domain '%s' directly", tnr_domain_name(domain));
+                "engine_create: the host does not reach domain '%s' directly", tnr_domain_name(domain));
     TNR_REQUIRE(taken.output == NULL || tnr_domain_access(taken.output) != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
-                "engine create: outputs in domain '%s', which the host cannot map; copy there by tnr_tensor_duplicate",
+                "engine_create: outputs in domain '%s', which the host cannot map; copy there by tnr_tensor_duplicate",
                 tnr_domain_name(taken.output));
     TNR_TRY(tnri_isa_check(op));
     tnr_cpu_set cpus = {{0}};
@@ -128,7 +128,9 @@ tnr_status tnr_engine_destroy(tnr_engine **engine)
     if (engine == NULL || *engine == NULL) {
         return TNR_OK;
     }
-    TNR_TRY(tnri_engine_enter("engine destroy", *engine, true));
+    TNR_REQUIRE((*engine)->keeper == NULL, TNR_ERR_BUSY,
+                "engine_destroy: the engine belongs to a %s, which destroys it", (*engine)->keeper);
+    TNR_TRY(tnri_engine_enter("engine_destroy", *engine, true));
     TNR_TRY(tnri_engine_end(*engine));
     *engine = NULL;
     return TNR_OK;
@@ -147,13 +149,13 @@ tnr_status tnri_engine_records_need(uint64_t buffers, tnr_need *need)
 
 tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, tnr_need *need)
 {
-    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "engine need: need is NULL");
+    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "engine_need: need is NULL");
     tnr_engine_options taken;
-    TNR_TRY(tnri_engine_options_take("engine need", options, &taken));
+    TNR_TRY(tnri_engine_options_take("engine_need", options, &taken));
     uint64_t team_bytes = 0;
     if (taken.topology != NULL) {
         tnr_cpu_set cpus;
-        TNR_TRY(tnri_engine_cpus("engine need", &taken, &cpus));
+        TNR_TRY(tnri_engine_cpus("engine_need", &taken, &cpus));
         TNR_TRY(tnri_team_need(taken.topology, &cpus, &team_bytes));
     }
     tnr_need sum;
@@ -172,7 +174,7 @@ tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, 
 
 tnr_status tnr_engine_describe(const tnr_engine *engine, tnr_engine_info *info)
 {
-    TNR_REQUIRE(engine != NULL && info != NULL, TNR_ERR_ARGUMENT, "engine describe: engine or info is NULL");
+    TNR_REQUIRE(engine != NULL && info != NULL, TNR_ERR_ARGUMENT, "engine_describe: engine or info is NULL");
     memset(info, 0, sizeof *info);
     info->node = engine->node;
     info->workers = 1;

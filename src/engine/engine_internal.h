@@ -42,6 +42,7 @@ struct tnr_engine {
     tnr_domain *domain;     /* holds this struct and the scratch */
     tnr_domain *output;     /* where outputs are made */
     tnr_domain *pool;
+    const char *keeper;   /* who alone destroys it; NULL: the program */
     tnr_block scratch;    /* of the domain, kept from first use on; no bytes before */
     tnr_block team_block; /* of the domain; no bytes without a team */
     tnr_block record;     /* this struct */

@@ -15,3 +15,9 @@ void tnri_fp_control_set(tnri_fp_control control)
         __asm__ volatile("msr fpcr, %0" : : "r"(control.word));
     }
 }
+
+tnri_fp_control tnri_fp_control_nearest(tnri_fp_control control)
+{
+    const tnri_fp_control nearest = {control.word & ~UINT64_C(0xC00000)}; /* RMode */
+    return nearest;
+}

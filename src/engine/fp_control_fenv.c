@@ -11,3 +11,10 @@ tnri_fp_control tnri_fp_control_get(void)
 }
 
 void tnri_fp_control_set(tnri_fp_control control) { (void)fesetround((int)control.word); }
+
+tnri_fp_control tnri_fp_control_nearest(tnri_fp_control control)
+{
+    (void)control;
+    const tnri_fp_control nearest = {(uint64_t)FE_TONEAREST};
+    return nearest;
+}

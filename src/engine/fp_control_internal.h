@@ -17,4 +17,7 @@ typedef struct tnri_fp_control {
 tnri_fp_control tnri_fp_control_get(void);
 void tnri_fp_control_set(tnri_fp_control control);
 
+/* The same, but rounding to nearest. */
+tnri_fp_control tnri_fp_control_nearest(tnri_fp_control control);
+
 #endif /* TENURE_ENGINE_FP_CONTROL_INTERNAL_H */

@@ -23,3 +23,10 @@ void tnri_fp_control_set(tnri_fp_control control)
         _mm_setcsr((unsigned)control.word | (_mm_getcsr() & (unsigned)RAISED));
     }
 }
+
+tnri_fp_control tnri_fp_control_nearest(tnri_fp_control control)
+{
+    const uint64_t rounding = UINT64_C(0x6000) | UINT64_C(0x0C00) << 32; /* two bits of each unit */
+    const tnri_fp_control nearest = {control.word & ~rounding};
+    return nearest;
+}

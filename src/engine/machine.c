@@ -102,15 +102,15 @@ static uint64_t record_bytes(const tnr_topology_info *info)
 tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tnr_machine_options *options,
                               tnr_machine **machine)
 {
-    static const char *const op = "machine create";
+    static const char *const op = "machine_create";
     TNR_REQUIRE(home != NULL && topology != NULL && machine != NULL, TNR_ERR_ARGUMENT,
-                "machine create: home, topology or result is NULL");
+                "machine_create: home, topology or result is NULL");
     tnr_topology_info info;
     TNR_TRY(tnr_topology_describe(topology, &info));
     TNR_REQUIRE(info.this_system, TNR_ERR_UNSUPPORTED,
-                "machine create: the topology describes another machine than the one that this process runs on");
+                "machine_create: the topology describes another machine than the one that this process runs on");
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
-                "machine create: the host does not reach domain '%s' directly", tnr_domain_name(home));
+                "machine_create: the host does not reach domain '%s' directly", tnr_domain_name(home));
     settings taken;
     TNR_TRY(take_options(op, options, topology, &taken));
     tnr_block record;
@@ -139,9 +139,9 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
 tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_options *options,
                             uint64_t buffers_per_engine, tnr_need *need)
 {
-    TNR_REQUIRE(topology != NULL && need != NULL, TNR_ERR_ARGUMENT, "machine need: topology or need is NULL");
+    TNR_REQUIRE(topology != NULL && need != NULL, TNR_ERR_ARGUMENT, "machine_need: topology or need is NULL");
     settings taken;
-    TNR_TRY(take_options("machine need", options, topology, &taken));
+    TNR_TRY(take_options("machine_need", options, topology, &taken));
     tnr_topology_info info;
     tnr_need sum;
     tnr_need term;
@@ -171,7 +171,7 @@ static tnr_status enter_engines(tnr_machine *machine)
 {
     for (int i = 0; i < machine->count; ++i) {
         tnr_engine *engine = atomic_load_explicit(&machine->nodes[i].engine, memory_order_relaxed);
-        const tnr_status status = engine != NULL ? tnri_engine_enter("machine destroy", engine, true) : TNR_OK;
+        const tnr_status status = engine != NULL ? tnri_engine_enter("machine_destroy", engine, true) : TNR_OK;
         if (status != TNR_OK) {
             leave_engines(machine, i);
             return status;
@@ -186,7 +186,7 @@ static tnr_status check_unused(tnr_domain *domain, uint64_t own, int node)
     const uint64_t blocks = tnri_domain_program_blocks(domain);
     const uint64_t children = tnri_domain_children(domain) - own;
     TNR_REQUIRE(blocks == 0 && children == 0, TNR_ERR_BUSY,
-                "machine destroy: %llu raw blocks of a %s of node %d are out, %llu domains over it live",
+                "machine_destroy: %llu raw blocks of a %s of node %d are out, %llu domains over it live",
                 TNRI_LLU(blocks), tnr_domain_name(domain), node, TNRI_LLU(children));
     return TNR_OK;
 }
@@ -341,6 +341,7 @@ static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, t
     if (had == NULL) {
         publish_domain(entry, domain);
     }
+    made->keeper = "machine";
     atomic_store_explicit(&entry->engine, made, memory_order_release);
     *engine = made;
     return TNR_OK;
@@ -387,19 +388,19 @@ static tnr_status have_domain(const tnr_machine *machine, machine_node *entry, t
 
 tnr_status tnr_machine_engine(tnr_machine *machine, int node, tnr_engine **engine)
 {
-    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "machine engine: machine or result is NULL");
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "machine_engine: machine or result is NULL");
     machine_node *entry = find(machine, node);
-    TNR_TRY(check_found("machine engine", entry, node));
+    TNR_TRY(check_found("machine_engine", entry, node));
     TNR_REQUIRE(entry->computes, TNR_ERR_BOUNDS,
-                "machine engine: node %d has memory, but no CPU that this machine may use", node);
+                "machine_engine: node %d has memory, but no CPU that this machine may use", node);
     return have_engine(machine, entry, engine);
 }
 
 tnr_status tnr_machine_domain(tnr_machine *machine, int node, tnr_domain **domain)
 {
-    TNR_REQUIRE(machine != NULL && domain != NULL, TNR_ERR_ARGUMENT, "machine domain: machine or result is NULL");
+    TNR_REQUIRE(machine != NULL && domain != NULL, TNR_ERR_ARGUMENT, "machine_domain: machine or result is NULL");
     machine_node *entry = find(machine, node);
-    TNR_TRY(check_found("machine domain", entry, node));
+    TNR_TRY(check_found("machine_domain", entry, node));
     return have_domain(machine, entry, domain);
 }
 
@@ -424,8 +425,8 @@ static tnr_status input_at(const void *context, size_t index, tnr_route_input *i
 tnr_status tnr_machine_route(tnr_machine *machine, tnr_route_policy policy, const tnr_view *const *inputs, size_t count,
                              int named, tnr_engine **engine, tnr_route_reason *reason)
 {
-    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "machine route: machine or result is NULL");
-    TNR_REQUIRE(inputs != NULL || count == 0 || named != TNR_NONE, TNR_ERR_ARGUMENT, "machine route: inputs is NULL");
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "machine_route: machine or result is NULL");
+    TNR_REQUIRE(inputs != NULL || count == 0 || named != TNR_NONE, TNR_ERR_ARGUMENT, "machine_route: inputs is NULL");
     const machine_inputs context = {machine, inputs};
     const tnri_route_source source = {.at = input_at, .context = &context, .count = count};
     int32_t node;

@@ -15,7 +15,10 @@ static const tnri_rearrangement op_pad = {"pad", TNR_COPY_PAD};
  * --------------------------------------------------------------------------------------------------------------------
  */
 
-/* low + n + interior * (n - 1) + high. Negative terms first: only so do sums that fit never overflow on the way. */
+/*
+ * low + n + interior * (n - 1) + high, where the spread-out axis fits. Negative terms next: only so do sums that fit never overflow
+ * on the way.
+ */
 static tnr_status padded_extent(int axis, int64_t n, tnr_padding padding, int64_t *extent)
 {
     TNR_REQUIRE(padding.interior >= 0, TNR_ERR_ARGUMENT, "pad: interior padding of %lld on axis %d, expected 0 or more",

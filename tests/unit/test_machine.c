@@ -497,7 +497,7 @@ static void what_is_in_use_is_not_ended(void **state)
 }
 
 /* What the machine lends is not the program's to close, before there is an engine and after. */
-static void its_domains_are_not_the_programs_to_close(void **state)
+static void what_it_lends_is_not_the_programs_to_end(void **state)
 {
     (void)state;
     tnr_machine *machine = make_machine();
@@ -510,7 +510,12 @@ static void its_domains_are_not_the_programs_to_close(void **state)
         assert_ptr_equal(domain_of(machine, TNR_NONE), same);
         tnr_tensor *ones = make_ones(domain, 10);
         release(&ones);
-        (void)engine_of(machine, TNR_NONE);
+        tnr_engine *engine = engine_of(machine, TNR_NONE);
+        tnr_engine *kept = engine;
+        EXPECT(TNR_ERR_BUSY, tnr_engine_destroy(&engine));
+        TEXT_HAS("belongs to a machine");
+        assert_ptr_equal(engine, kept);
+        assert_ptr_equal(engine_of(machine, TNR_NONE), kept);
     }
     OK(tnr_machine_destroy(&machine));
 }
@@ -616,7 +621,7 @@ int main(void)
         cmocka_unit_test(needs_exactly_what_it_says),
         cmocka_unit_test(tensors_outlive_their_machine),
         cmocka_unit_test(what_is_in_use_is_not_ended),
-        cmocka_unit_test(its_domains_are_not_the_programs_to_close),
+        cmocka_unit_test(what_it_lends_is_not_the_programs_to_end),
         cmocka_unit_test(closed_pools_are_not_in_the_way),
         cmocka_unit_test(routes_to_the_engine_of_the_inputs),
     };

@@ -86,6 +86,11 @@ static void check_sizes(const char *name, taker take, const void *initialiser, s
             settings.bytes[at] = 0;
         }
     }
+    static const size_t garbage[] = {4097, (size_t)1 << 40, SIZE_MAX}; /* nothing behind the struct is looked at then */
+    for (size_t i = 0; i < sizeof(garbage) / sizeof(garbage[0]); i++) {
+        memcpy(settings.bytes, &garbage[i], sizeof(garbage[i]));
+        assert_int_equal(take(heap, settings.bytes), TNR_ERR_ARGUMENT);
+    }
     close_domain(&heap);
 }
 

@@ -120,6 +120,7 @@ static inline T NAME(smaller)(T x, T y)
 #define VLIFT(v) (v)
 #define VJOIN(v, w) NAME(larger_vector)(v, w)
 #define QUICK(v, w) NAME(QUICK_LARGER)(v, w)
+#define SIGNED(v, w) (NAME(vector))((NAME(mask))(v) & (NAME(mask))(w))
 #define WRITE NAME(write_plain)
 #define PLAIN
 #include "reduce_op.tmpl.h"
@@ -133,6 +134,7 @@ static inline T NAME(smaller)(T x, T y)
 #define VLIFT(v) (v)
 #define VJOIN(v, w) NAME(smaller_vector)(v, w)
 #define QUICK(v, w) NAME(QUICK_SMALLER)(v, w)
+#define SIGNED(v, w) (NAME(vector))((NAME(mask))(v) | (NAME(mask))(w))
 #define WRITE NAME(write_plain)
 #define PLAIN
 #include "reduce_op.tmpl.h"

@@ -29,6 +29,17 @@
 #define ROW_BYTES 256
 
 /*
+ * Strips at least so wide are taken SWEEP_ROWS rows at a time from end to end: so many streams at once, all read in order, are
+ * what memory likes best. SWEEP_VECTORS are a cache line.
+ */
+#define SWEEP_BYTES 1024
+#define SWEEP_ROWS (TILE_ROWS / 2)
+#define SWEEP_VECTORS (64 / VECTOR_BYTES)
+
+/* Rows of accumulators that eight tiles of a line need on their way. */
+#define OCTET_SLOTS 3
+
+/*
  * Partial results of one piece, on its stack: what is there decides how wide strips are, and wide strips read memory in longer
  * runs. Norms need it twice, and LINE_LEVELS_BYTES, where squares leave the range.
  */

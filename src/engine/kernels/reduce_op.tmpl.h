@@ -7,7 +7,9 @@
  *   LIFT(x)     what a term is to an accumulator; `r` is at hand
  *   JOIN(x, y)  of two accumulators
  *   LANE        optional: component of both types; then VLIFT(v) and VJOIN(v, w) do the same with vectors of them
- *   QUICK(v, w) optional, with LANE: VJOIN but for NaN and for signs of zeros, in one instruction
+ *   QUICK(v, w) optional, with LANE: VJOIN but for NaN and for signs of zeros, in one instruction; the grouping of terms
+ *               must not matter where neither is among them
+ *   SIGNED(v,w) with QUICK: what two results of it, of (v, w) and of (w, v), become so that zeros are right too
  *   DECIDED(x)  optional: no further term changes an accumulator
  *   WRITE       optional: function that writes results; without it there is only the tree
  *   PLAIN       optional: results are accumulators as they are
@@ -45,288 +47,9 @@ static inline void OPNAME(join)(ACC *restrict acc, const ACC *restrict other, in
     }
 }
 
-/* ---- Tiles ---------------------------------------------------------------------------------------------------------------- */
+#include "reduce_tiles.tmpl.h"
 
-#ifdef LANE
-
-/* Neighbouring columns that fill a known, small number of vectors: these stay in registers. `more`: joined to acc. */
-static inline ALWAYS_INLINE void OPNAME(block)(LANE *acc, const char *a, int64_t step, int64_t rows, int vectors,
-                                               bool more)
-{
-    OPNAME(vector) sums[8];
-    UNROLL
-    for (int k = 0; k < vectors; ++k) {
-        const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(a + k * VECTOR_BYTES);
-        sums[k] = VLIFT(x);
-    }
-    ROLLED
-    for (int64_t i = 1; i < rows; ++i) {
-        a += step;
-        UNROLL
-        for (int k = 0; k < vectors; ++k) {
-            const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(a + k * VECTOR_BYTES);
-            sums[k] = VJOIN(sums[k], VLIFT(x));
-        }
-    }
-    UNROLL
-    for (int k = 0; k < vectors; ++k) {
-        OPNAME(loose) *to = (OPNAME(loose) *)(void *)((char *)acc + k * VECTOR_BYTES);
-        if (more) {
-            const OPNAME(vector) before = *to;
-            sums[k] = VJOIN(before, sums[k]);
-        }
-        *to = sums[k];
-    }
-}
-
-static void OPNAME(tile_careful)(const tnri_reduction *r, ACC *restrict acc, const char *a, int64_t step, int64_t rows,
-                                 int64_t columns)
-{
-    (void)r;
-    const int64_t wide = VECTOR_BYTES / (int64_t)sizeof(LANE);
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression,misc-redundant-expression): 1 for reals, 2 for complex */
-    const int64_t count = columns * (int64_t)(sizeof(ACC) / sizeof(LANE));
-    LANE *lanes = (LANE *)acc;
-    int64_t j = 0;
-    for (; j + 8 * wide <= count; j += 8 * wide) {
-        OPNAME(block)(lanes + j, a + j * (int64_t)sizeof(LANE), step, rows, 8, false);
-    }
-    if (j + 4 * wide <= count) {
-        OPNAME(block)(lanes + j, a + j * (int64_t)sizeof(LANE), step, rows, 4, false);
-        j += 4 * wide;
-    }
-    for (; j + wide <= count; j += wide) {
-        OPNAME(block)(lanes + j, a + j * (int64_t)sizeof(LANE), step, rows, 1, false);
-    }
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression,misc-redundant-expression): 1 for reals, 2 for complex */
-    const int64_t done = j / (int64_t)(sizeof(ACC) / sizeof(LANE));
-    for (int64_t k = done; k < columns; ++k) {
-        const char *column = a + k * (int64_t)sizeof(IN);
-        ACC sum = LIFT(AT(column));
-        for (int64_t i = 1; i < rows; ++i) {
-            sum = JOIN(sum, LIFT(AT(column + i * step)));
-        }
-        acc[k] = sum;
-    }
-}
-
-#else
-
-/* Plain loops over columns, four rows at a time: vector code as far as JOIN allows it. */
-static void OPNAME(tile_careful)(const tnri_reduction *r, ACC *restrict acc, const char *a, int64_t step, int64_t rows,
-                                 int64_t columns)
-{
-    (void)r;
-    const IN *row = ROW(0);
-    for (int64_t j = 0; j < columns; ++j) {
-        acc[j] = LIFT(row[j]);
-    }
-    int64_t i = 1;
-    for (; i + 4 <= rows; i += 4) {
-        const IN *w = ROW(i);
-        const IN *x = ROW(i + 1);
-        const IN *y = ROW(i + 2);
-        const IN *z = ROW(i + 3);
-        for (int64_t j = 0; j < columns; ++j) {
-            ACC sum = JOIN(acc[j], LIFT(w[j]));
-            sum = JOIN(sum, LIFT(x[j]));
-            sum = JOIN(sum, LIFT(y[j]));
-            acc[j] = JOIN(sum, LIFT(z[j]));
-        }
-    }
-    for (; i < rows; ++i) {
-        row = ROW(i);
-        for (int64_t j = 0; j < columns; ++j) {
-            acc[j] = JOIN(acc[j], LIFT(row[j]));
-        }
-    }
-}
-
-#endif
-
-#ifdef QUICK
-static inline ALWAYS_INLINE bool OPNAME(quick_block)(ACC *acc, const char *a, int64_t step, int64_t rows, int vectors)
-{
-    OPNAME(vector) best[8];
-    NAME(mask) doubt[2] = {{0}, {0}};
-    UNROLL
-    for (int k = 0; k < vectors; ++k) {
-        const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(a + k * VECTOR_BYTES);
-        best[k] = x;
-        doubt[k & 1] |= x != x; /* NOLINT(misc-redundant-expression): NaN */
-    }
-    ROLLED
-    for (int64_t i = 1; i < rows; ++i) {
-        const char *row = a + i * step;
-        UNROLL
-        for (int k = 0; k < vectors; ++k) {
-            const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(row + k * VECTOR_BYTES);
-            best[k] = QUICK(best[k], x);
-            doubt[k & 1] |= x != x; /* NOLINT(misc-redundant-expression): NaN */
-        }
-    }
-    UNROLL
-    for (int k = 0; k < vectors; ++k) {
-        *(OPNAME(loose) *)(void *)((char *)acc + k * VECTOR_BYTES) = best[k];
-        doubt[k & 1] |= best[k] == (LANE)0;
-    }
-    doubt[0] |= doubt[1];
-    NAME(flag) any = 0;
-    for (int k = 0; k < VECTOR_BYTES / (int)sizeof(LANE); ++k) {
-        any |= doubt[0][k];
-    }
-    return any != 0;
-}
-
-/* What QUICK cannot tell apart shows in the end: a NaN among the terms, or a zero as result. Then carefully, once more. */
-static void OPNAME(tile_unit)(const tnri_reduction *r, ACC *restrict acc, const char *a, int64_t step, int64_t rows,
-                              int64_t columns)
-{
-    const int64_t wide = VECTOR_BYTES / (int64_t)sizeof(LANE);
-    int64_t j = 0;
-    bool doubt = false;
-    for (; j + 8 * wide <= columns; j += 8 * wide) {
-        doubt |= OPNAME(quick_block)(acc + j, a + j * (int64_t)sizeof(LANE), step, rows, 8);
-    }
-    for (; j + 4 * wide <= columns; j += 4 * wide) {
-        doubt |= OPNAME(quick_block)(acc + j, a + j * (int64_t)sizeof(LANE), step, rows, 4);
-    }
-    if (doubt) {
-        j = 0;
-    }
-    if (j < columns) {
-        OPNAME(tile_careful)(r, acc + j, a + j * (int64_t)sizeof(LANE), step, rows, columns - j);
-    }
-}
-#else
-static inline void OPNAME(tile_unit)(const tnri_reduction *r, ACC *restrict acc, const char *a, int64_t step,
-                                     int64_t rows, int64_t columns)
-{
-    OPNAME(tile_careful)(r, acc, a, step, rows, columns);
-}
-#endif
-
-#ifdef LANE
-/*
- * Two whole tiles of a line, joined, in the order of memory. Where a row fills fewer than eight vectors, both at once: enough
- * independent accumulators for any pipeline.
- */
-static TNRI_NOINLINE void OPNAME(pair)(const tnri_reduction *r, ACC *acc, const char *a)
-{
-    (void)r;
-    const char *b = a + TILE_ROWS * ROW_BYTES;
-#ifdef QUICK
-    ACC other[ROW_BYTES / sizeof(ACC)];
-    OPNAME(tile_unit)(r, acc, a, ROW_BYTES, TILE_ROWS, ROW_BYTES / (int64_t)sizeof(ACC));
-    OPNAME(tile_unit)(r, other, b, ROW_BYTES, TILE_ROWS, ROW_BYTES / (int64_t)sizeof(ACC));
-    OPNAME(join)(acc, other, ROW_BYTES / (int64_t)sizeof(ACC));
-#elif ROW_BYTES >= 8 * VECTOR_BYTES
-    for (int part = 0; part < ROW_BYTES; part += 8 * VECTOR_BYTES) {
-        OPNAME(block)((LANE *)(void *)((char *)acc + part), a + part, ROW_BYTES, TILE_ROWS, 8, false);
-    }
-    for (int part = 0; part < ROW_BYTES; part += 8 * VECTOR_BYTES) {
-        OPNAME(block)((LANE *)(void *)((char *)acc + part), b + part, ROW_BYTES, TILE_ROWS, 8, true);
-    }
-#else
-    enum { VECTORS = ROW_BYTES / VECTOR_BYTES };
-    OPNAME(vector) first[VECTORS];
-    OPNAME(vector) second[VECTORS];
-    UNROLL
-    for (int k = 0; k < VECTORS; ++k) {
-        const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(a + k * VECTOR_BYTES);
-        const OPNAME(vector) y = *(const OPNAME(loose) *)(const void *)(b + k * VECTOR_BYTES);
-        first[k] = VLIFT(x);
-        second[k] = VLIFT(y);
-    }
-    ROLLED
-    for (int i = 1; i < TILE_ROWS; ++i) {
-        UNROLL
-        for (int k = 0; k < VECTORS; ++k) {
-            const int at = i * ROW_BYTES + k * VECTOR_BYTES;
-            const OPNAME(vector) x = *(const OPNAME(loose) *)(const void *)(a + at);
-            const OPNAME(vector) y = *(const OPNAME(loose) *)(const void *)(b + at);
-            first[k] = VJOIN(first[k], VLIFT(x));
-            second[k] = VJOIN(second[k], VLIFT(y));
-        }
-    }
-    UNROLL
-    for (int k = 0; k < VECTORS; ++k) {
-        *(OPNAME(loose) *)(void *)((char *)acc + k * VECTOR_BYTES) = VJOIN(first[k], second[k]);
-    }
-#endif
-}
-
-/* Eight whole tiles, and the tree over them without a question asked. */
-static TNRI_NOINLINE void OPNAME(octet)(const tnri_reduction *r, ACC *acc, const char *a)
-{
-    ACC other[2][ROW_BYTES / sizeof(ACC)];
-    const char *b = a + 2 * TILE_ROWS * ROW_BYTES;
-    OPNAME(pair)(r, acc, a);
-    OPNAME(pair)(r, other[0], b);
-    OPNAME(join)(acc, other[0], ROW_BYTES / (int64_t)sizeof(ACC));
-    a += 4 * TILE_ROWS * ROW_BYTES;
-    b += 4 * TILE_ROWS * ROW_BYTES;
-    OPNAME(pair)(r, other[0], a);
-    OPNAME(pair)(r, other[1], b);
-    OPNAME(join)(other[0], other[1], ROW_BYTES / (int64_t)sizeof(ACC));
-    OPNAME(join)(acc, other[0], ROW_BYTES / (int64_t)sizeof(ACC));
-}
-#endif
-
-/* Columns that are no neighbours. */
-static void OPNAME(tile_across)(const tnri_reduction *r, ACC *restrict acc, const char *a, int64_t step, int64_t rows,
-                                int64_t across, int64_t columns)
-{
-    (void)r;
-    if (step < across) { /* but perhaps the terms of a column are */
-        int64_t j = 0;
-        for (; j + 4 <= columns; j += 4) {
-            const char *column = a + j * across;
-            ACC w = LIFT(AT(column));
-            ACC x = LIFT(AT(column + across));
-            ACC y = LIFT(AT(column + 2 * across));
-            ACC z = LIFT(AT(column + 3 * across));
-            for (int64_t i = 1; i < rows; ++i) {
-                column += step;
-                w = JOIN(w, LIFT(AT(column)));
-                x = JOIN(x, LIFT(AT(column + across)));
-                y = JOIN(y, LIFT(AT(column + 2 * across)));
-                z = JOIN(z, LIFT(AT(column + 3 * across)));
-            }
-            acc[j] = w;
-            acc[j + 1] = x;
-            acc[j + 2] = y;
-            acc[j + 3] = z;
-        }
-        for (; j < columns; ++j) {
-            const char *column = a + j * across;
-            ACC sum = LIFT(AT(column));
-            for (int64_t i = 1; i < rows; ++i) {
-                sum = JOIN(sum, LIFT(AT(column + i * step)));
-            }
-            acc[j] = sum;
-        }
-        return;
-    }
-    for (int64_t j = 0; j < columns; ++j) {
-        acc[j] = LIFT(AT(a + j * across));
-    }
-    int64_t i = 1;
-    for (; i + 3 <= rows; i += 3) {
-        const char *row = a + i * step;
-        for (int64_t j = 0; j < columns; ++j) {
-            ACC sum = JOIN(acc[j], LIFT(AT(row + j * across)));
-            sum = JOIN(sum, LIFT(AT(row + j * across + step)));
-            acc[j] = JOIN(sum, LIFT(AT(row + j * across + 2 * step)));
-        }
-    }
-    for (; i < rows; ++i) {
-        const char *row = a + i * step;
-        for (int64_t j = 0; j < columns; ++j) {
-            acc[j] = JOIN(acc[j], LIFT(AT(row + j * across)));
-        }
-    }
-}
+/* ---- Rows ----------------------------------------------------------------------------------------------------------------- */
 
 /* Rows begin..begin+rows-1 of a line or strip. */
 static void OPNAME(rows)(const tnri_reduction *r, const char *a, int64_t begin, int64_t rows, int64_t columns, ACC *acc)
@@ -492,16 +215,15 @@ static void OPNAME(tree)(const tnri_reduction *r, const char *a, int64_t columns
         ACC *acc = levels + top * columns;
         int64_t joins = 0;
 #ifdef LANE
-        if (whole_rows && (k & 7) == 0 && tile + 8 <= whole && k + 8 <= tiles) {
-            OPNAME(octet)(r, acc, a + tile * TILE_ROWS * ROW_BYTES);
-            tile += 8;
-            k += 8;
-            joins = -3;
-        } else if (whole_rows && (k & 1) == 0 && tile + 2 <= whole && k + 2 <= tiles) {
-            OPNAME(pair)(r, acc, a + tile * TILE_ROWS * ROW_BYTES);
-            tile += 2;
-            k += 2;
-            joins = -1;
+        int together = whole_rows ? top + OCTET_SLOTS <= slots ? 8 : 2 : 1;
+        while (together > 1 && ((k & (together - 1)) != 0 || tile + together > whole || k + together > tiles)) {
+            together /= 2;
+        }
+        if (together > 1) {
+            OPNAME(tiles)(acc, a + tile * TILE_ROWS * ROW_BYTES, together);
+            tile += together;
+            k += together;
+            joins = -(int64_t)tnri_highest_bit((uint64_t)together);
         } else
 #endif
         {
@@ -615,6 +337,7 @@ static void OPNAME(merge)(const tnri_reduction *r, char *out, int64_t out_step, 
 #undef VLIFT
 #undef VJOIN
 #undef QUICK
+#undef SIGNED
 #undef DECIDED
 #undef WRITE
 #undef PLAIN
