@@ -6,10 +6,23 @@ set(TENURE_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 install(TARGETS tenure EXPORT tenureTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(TARGETS tenure_static EXPORT tenureStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+set(left_out "")
+if(NOT TENURE_HAS_MPI) # no header without its library
+    set(left_out PATTERN "mpi.h" EXCLUDE)
+endif()
 install(DIRECTORY include/tenure "${TENURE_GENERATED}/include/tenure" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    FILES_MATCHING PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.h" ${left_out})
 install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
 install(EXPORT tenureStaticTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+
+# Ranks: found with COMPONENTS mpi alone, so that nobody else looks for MPI.
+if(TENURE_HAS_MPI)
+    install(TARGETS tenure_mpi EXPORT tenureMpiTargets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(TARGETS tenure_mpi_static EXPORT tenureMpiStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT tenureMpiTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+    install(EXPORT tenureMpiStaticTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+endif()
 
 configure_package_config_file(cmake/tenureConfig.cmake.in "${TENURE_GENERATED}/tenureConfig.cmake"
     INSTALL_DESTINATION "${TENURE_CMAKE_DIR}")
@@ -25,4 +38,8 @@ if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDE
 endif()
 configure_file(cmake/tenure.pc.in "${TENURE_GENERATED}/tenure.pc" @ONLY)
 install(FILES "${TENURE_GENERATED}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(TENURE_HAS_MPI)
+    configure_file(cmake/tenure-mpi.pc.in "${TENURE_GENERATED}/tenure-mpi.pc" @ONLY)
+    install(FILES "${TENURE_GENERATED}/tenure-mpi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -33,6 +33,7 @@ endif()
 option(TENURE_TESTS "Build the tests (needs cmocka)" ${tests_default})
 option(TENURE_EXAMPLES "Build the examples" ${tests_default})
 option(TENURE_BENCH "Build tests/bench/tenure-bench" ${TENURE_TESTS})
+option(TENURE_FUZZ "Build the fuzz targets for libFuzzer too (needs Clang and TENURE_TESTS)" OFF)
 option(TENURE_WERROR "Warnings are errors" OFF)
 
 if(NOT TENURE_MAX_RANK MATCHES "^[1-9][0-9]?$" OR TENURE_MAX_RANK GREATER 64)

@@ -15,7 +15,7 @@ started=$SECONDS
 need_packages gcc g++ libc6-dev clang clang-format clang-tidy libclang-rt-14-dev cmake ninja-build pkg-config binutils \
     libcmocka-dev libblis-serial-dev libhwloc-dev zlib1g-dev libpng-dev mricron-data libjemalloc-dev \
     libmimalloc-dev valgrind \
-    qemu-system-x86 busybox-static cpio munge slurmctld slurmd slurm-client openmpi-bin \
+    qemu-system-x86 busybox-static cpio munge slurmctld slurmd slurm-client openmpi-bin libopenmpi-dev \
     util-linux ca-certificates git
 fetch_kernel build-vm
 

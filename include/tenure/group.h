@@ -8,6 +8,10 @@
  * and the counts include vacated entries. Entering copies no element, keeps the pool to which the bytes will return, and
  * ends all views made before; so does leaving.
  *
+ * A group may be published to other ranks (mpi.h). Then it also lists the others' descriptors: they can be described, and whoever
+ * asks for their bytes gets TNR_ERR_FOREIGN with the rank. Until it is unpublished append, take, merge and release are
+ * TNR_ERR_BUSY. Slots of an epoch that ended are TNR_ERR_STALE, their places vacant.
+ *
  * Threads: reading calls (views, describe, counts) may run at the same time; calls that change the tables need the
  * group alone.
  */
@@ -31,9 +35,9 @@ typedef struct tnr_slot {
 
 /** What a descriptor says. */
 typedef struct tnr_descriptor {
-    bool vacant;             /**< taken: only `owner` still means something */
-    uint32_t owner;          /**< index in the owner table */
-    tnr_domain_id domain;    /**< the owner's; an adopted owner gets the group's home */
+    bool vacant;             /**< taken, or of an epoch that ended: nothing else means anything but an own entry's `owner` */
+    uint32_t owner;          /**< index in the owner table, of its own rank */
+    tnr_domain_id domain;    /**< the owner's; an adopted owner gets the group's home. process - 1: its rank in MPI_COMM_WORLD */
     uint64_t allocation;     /**< the owner's number in that domain */
     tnr_placement placement; /**< the owner's */
     tnr_dtype dtype;
@@ -71,7 +75,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_group_describe_span(tnr_group *group, tnr_
                                                           const int64_t *shape, const int64_t *strides, int64_t offset,
                                                           tnr_slot *slot);
 
-/** Slot number `index` of a group. TNR_ERR_BOUNDS when there is none; a vacated one is fine. */
+/** Slot number `index` of a group, with its epoch. TNR_ERR_BOUNDS when there is none; a vacated one is fine. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_slot(const tnr_group *group, uint32_t index, tnr_slot *slot);
 
 /** Entries ever made in the two tables, vacated ones included. Either may be NULL. */

@@ -27,6 +27,8 @@
 
 #include "tenure/group.h"
 
+#include "tenure/ticket.h"
+
 #include "tenure/engine.h"
 
 #include "tenure/elementwise.h"

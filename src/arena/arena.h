@@ -181,6 +181,12 @@ void tnri_domain_free_record(tnr_domain *domain);
 /* Identity of the domain with this serial; {0, 0} for serial 0. */
 tnr_domain_id tnri_identity_of(uint64_t serial);
 
+/*
+ * From now on identities have this process part, those of domains made before included. Once it is set it stays:
+ * TNR_ERR_ARGUMENT for another one.
+ */
+tnr_status tnri_process_attach(const char *op, uint64_t process);
+
 /* Fill the common part: identity (a new serial: TNR_ERR_OVERFLOW when none is left), home, access, placement. */
 tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, tnr_domain *home,
                             tnr_placement placement, tnr_host_access access);

@@ -23,3 +23,14 @@ tnr_domain_id tnri_identity_of(uint64_t serial)
     const tnr_domain_id id = {atomic_load_explicit(&this_process, memory_order_relaxed), serial};
     return serial != 0 ? id : none;
 }
+
+tnr_status tnri_process_attach(const char *op, uint64_t process)
+{
+    uint64_t seen = 0;
+    TNR_REQUIRE(atomic_compare_exchange_strong_explicit(&this_process, &seen, process, memory_order_relaxed,
+                                                        memory_order_relaxed) ||
+                    seen == process,
+                TNR_ERR_ARGUMENT, "%s: this process is number %llu already, not %llu", op, TNRI_LLU(seen),
+                TNRI_LLU(process));
+    return TNR_OK;
+}

@@ -7,25 +7,33 @@
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------------------- */
 
-/* The entry of a slot, vacant or not. */
-static tnr_status find_any(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry)
+tnr_status tnri_group_find_any(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry)
 {
     TNR_REQUIRE(group != NULL, TNR_ERR_ARGUMENT, "%s: group must not be NULL", op);
     TNR_REQUIRE(slot.group == group->serial, TNR_ERR_FOREIGN, "%s: slot %llu is of group %llu, not of group %llu", op,
                 TNRI_LLU(slot.index), TNRI_LLU(slot.group), TNRI_LLU(group->serial));
-    TNR_REQUIRE(slot.epoch == 0, TNR_ERR_STALE, "%s: slot %llu is of epoch %llu, which has ended", op,
-                TNRI_LLU(slot.index), TNRI_LLU(slot.epoch));
     TNR_REQUIRE(slot.index < group->descriptors.count, TNR_ERR_BOUNDS, "%s: slot %llu is beyond the %llu descriptors",
                 op, TNRI_LLU(slot.index), TNRI_LLU(group->descriptors.count));
-    *entry = tnri_group_entry_at(group, slot.index);
+    tnri_group_entry *found = tnri_group_entry_at(group, slot.index);
+    const uint32_t epoch = found->remote && !found->vacant ? group->epoch : 0;
+    TNR_REQUIRE(slot.epoch == 0 || slot.epoch == epoch, TNR_ERR_STALE,
+                "%s: slot %llu is of epoch %llu, which has ended", op, TNRI_LLU(slot.index), TNRI_LLU(slot.epoch));
+    TNR_REQUIRE(slot.epoch == epoch, TNR_ERR_STALE, "%s: slot %llu is of epoch %llu now", op, TNRI_LLU(slot.index),
+                TNRI_LLU(epoch));
+    *entry = found;
     return TNR_OK;
 }
 
 tnr_status tnri_group_find(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry)
 {
     tnri_group_entry *found;
-    TNR_TRY(find_any(op, group, slot, &found));
+    TNR_TRY(tnri_group_find_any(op, group, slot, &found));
     TNR_REQUIRE(!found->vacant, TNR_ERR_VACANT, "%s: descriptor slot %llu is vacant", op, TNRI_LLU(slot.index));
+    TNR_REQUIRE(!found->remote, TNR_ERR_FOREIGN,
+                "%s: the bytes of slot %llu are on rank %lld of the world that published it (process %llu): "
+                "tnr_group_fetch copies them here",
+                op, TNRI_LLU(slot.index), TNRI_LL(group->remotes[found->owner].rank),
+                TNRI_LLU(group->remotes[found->owner].domain.process));
     *entry = found;
     return TNR_OK;
 }
@@ -33,9 +41,13 @@ tnr_status tnri_group_find(const char *op, const tnr_group *group, tnr_slot slot
 tnr_status tnr_group_slot(const tnr_group *group, uint32_t index, tnr_slot *slot)
 {
     TNR_REQUIRE(group != NULL && slot != NULL, TNR_ERR_ARGUMENT, "group_slot: group and slot must not be NULL");
-    const tnr_slot asked = {group->serial, index, 0};
+    tnr_slot asked = {group->serial, index, 0};
+    if (index < group->descriptors.count) {
+        const tnri_group_entry *known = tnri_group_entry_at(group, index);
+        asked.epoch = known->remote && !known->vacant ? group->epoch : 0;
+    }
     tnri_group_entry *entry;
-    TNR_TRY(find_any("group_slot", group, asked, &entry));
+    TNR_TRY(tnri_group_find_any("group_slot", group, asked, &entry));
     *slot = asked;
     return TNR_OK;
 }
@@ -97,6 +109,7 @@ static void enter(tnr_group *group, tnr_tensor *root)
     tnri_group_entry *entry = tnri_group_entry_at(group, group->descriptors.count);
     entry->owner = group->owners.count;
     entry->vacant = 0;
+    entry->remote = 0;
     entry->dtype = root->dtype;
     entry->rank = root->rank;
     entry->byte_begin = 0;
@@ -114,6 +127,7 @@ tnr_status tnr_group_append(tnr_group *group, tnr_tensor **tensor, tnr_slot *slo
     TNR_REQUIRE(group != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: group and tensor must not be NULL", op);
     uint32_t generation;
     TNR_TRY(tnri_tensor_check(op, *tensor, &generation));
+    TNR_TRY(tnri_group_unpublished(op, group));
     TNR_TRY(reserve_both(op, group, 1, 1));
     const tnr_status status = tnri_generation_hold(op, *tensor, TNRI_HANDLE_TENSOR);
     if (status != TNR_OK) {
@@ -215,6 +229,7 @@ tnr_status tnr_group_describe_span(tnr_group *group, tnr_slot of, tnr_dtype dtyp
     tnri_group_entry *entry = tnri_group_entry_at(group, group->descriptors.count);
     entry->owner = named->owner;
     entry->vacant = 0;
+    entry->remote = 0;
     entry->dtype = (uint8_t)dtype;
     entry->rank = (uint8_t)rank;
     entry->byte_begin = byte_begin;
@@ -239,17 +254,25 @@ tnr_status tnr_group_describe(const tnr_group *group, tnr_slot slot, tnr_descrip
     static const char *const op = "group_describe";
     TNR_REQUIRE(descriptor != NULL, TNR_ERR_ARGUMENT, "%s: descriptor must not be NULL", op);
     tnri_group_entry *entry;
-    TNR_TRY(find_any(op, group, slot, &entry));
+    TNR_TRY(tnri_group_find_any(op, group, slot, &entry));
     memset(descriptor, 0, sizeof(*descriptor));
     descriptor->owner = entry->owner;
     descriptor->vacant = entry->vacant != 0;
-    const tnr_tensor *root = tnri_group_owner_at(group, entry->owner)->tensor;
-    if (descriptor->vacant || root == NULL) {
+    if (descriptor->vacant) {
         return TNR_OK;
     }
-    descriptor->domain = tnri_root_domain(root);
-    descriptor->allocation = tnri_root_allocation(root);
-    descriptor->placement = tnri_root_placement(root);
+    if (entry->remote) {
+        const tnri_group_remote *remote = &group->remotes[entry->owner];
+        descriptor->owner = remote->owner;
+        descriptor->domain = remote->domain;
+        descriptor->allocation = remote->allocation;
+        descriptor->placement = remote->placement;
+    } else {
+        const tnr_tensor *root = tnri_group_owner_at(group, entry->owner)->tensor;
+        descriptor->domain = tnri_root_domain(root);
+        descriptor->allocation = tnri_root_allocation(root);
+        descriptor->placement = tnri_root_placement(root);
+    }
     descriptor->dtype = (tnr_dtype)entry->dtype;
     descriptor->rank = entry->rank;
     memcpy(descriptor->shape, entry->shape, (size_t)entry->rank * sizeof(entry->shape[0]));

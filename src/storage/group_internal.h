@@ -3,7 +3,10 @@
  * Inside a group: two tables that only grow.
  *
  *   owners       | tensor (NULL: taken) | live descriptors |
- *   descriptors  | owner | vacant | dtype, byte span, layout |
+ *   descriptors  | owner | vacant | remote | dtype, byte span, layout |
+ *
+ * A descriptor of another rank's, while the group is published (group_remote.c), has its owner's identity in `remotes`; when the
+ * epoch ends it becomes a vacant place.
  *
  * A table is a short directory of chunks, each twice as large as the one before, so entries never move, growing never copies,
  * and the bytes for n entries are known beforehand.
@@ -11,6 +14,7 @@
 #ifndef TENURE_STORAGE_GROUP_INTERNAL_H
 #define TENURE_STORAGE_GROUP_INTERNAL_H
 
+#include "provider.h"
 #include "storage_internal.h"
 
 #define TNRI_TABLE_FIRST 8U  /* entries of the first chunk */
@@ -43,6 +47,7 @@ typedef struct tnri_group_entry {
     uint8_t vacant;
     uint8_t dtype;
     uint8_t rank;
+    uint8_t remote; /* of another rank: owner is its index in remotes, 0 once it is vacant */
     uint64_t byte_begin;
     uint64_t byte_count;
     int64_t offset;
@@ -50,12 +55,27 @@ typedef struct tnri_group_entry {
     int64_t strides[TNR_MAX_RANK];
 } tnri_group_entry;
 
+/* The owner of a remote entry. */
+typedef struct tnri_group_remote {
+    uint32_t owner; /* its index in the table of its own rank */
+    int32_t rank;
+    tnr_domain_id domain;
+    uint64_t allocation;
+    tnr_placement placement;
+    uint64_t bytes;
+    uint64_t source[TNRI_GROUP_SOURCE_WORDS];
+} tnri_group_remote;
+
 struct tnr_group {
     uint64_t serial;
     tnr_domain *home;
     tnr_block record;
     tnri_table owners;
     tnri_table descriptors;
+    tnri_group_remote *remotes; /* what is known of remote entries' owners; in `remotes_record` */
+    tnr_block remotes_record;
+    void *publication; /* the companion's, while the group is published; else NULL */
+    uint32_t epoch;    /* of the publication; while there is none, of the last one */
 };
 
 static inline tnri_group_owner *tnri_group_owner_at(const tnr_group *group, uint32_t index)
@@ -68,7 +88,16 @@ static inline tnri_group_entry *tnri_group_entry_at(const tnr_group *group, uint
     return tnri_table_at(&group->descriptors, index);
 }
 
-/* The live entry of a slot: TNR_ERR_ARGUMENT, TNR_ERR_FOREIGN, TNR_ERR_BOUNDS, TNR_ERR_VACANT. */
+/* The entry of a slot, vacant or not: TNR_ERR_ARGUMENT, TNR_ERR_FOREIGN, TNR_ERR_STALE, TNR_ERR_BOUNDS. */
+tnr_status tnri_group_find_any(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry);
+
+/* The live entry of a slot on this rank: also TNR_ERR_VACANT, and TNR_ERR_FOREIGN naming the rank of a remote one. */
 tnr_status tnri_group_find(const char *op, const tnr_group *group, tnr_slot slot, tnri_group_entry **entry);
+
+/* TNR_ERR_BACKEND when remote entry `index` cannot be. */
+tnr_status tnri_group_check_remote(const char *op, const tnr_group *group, uint32_t index);
+
+/* TNR_ERR_BUSY while the group is published. */
+tnr_status tnri_group_unpublished(const char *op, const tnr_group *group);
 
 #endif /* TENURE_STORAGE_GROUP_INTERNAL_H */

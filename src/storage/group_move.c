@@ -25,6 +25,7 @@ tnr_status tnr_group_take(tnr_group *group, tnr_slot slot, tnr_tensor **tensor)
     TNR_REQUIRE(tensor != NULL, TNR_ERR_ARGUMENT, "%s: tensor must not be NULL", op);
     tnri_group_entry *entry;
     TNR_TRY(tnri_group_find(op, group, slot, &entry));
+    TNR_TRY(tnri_group_unpublished(op, group));
     tnri_group_owner *owner = tnri_group_owner_at(group, entry->owner);
     TNR_TRY(check_takeable(op, slot, entry, owner));
     tnr_tensor *root = owner->tensor;
@@ -54,6 +55,8 @@ tnr_status tnr_group_merge(tnr_group *target, tnr_group **source, uint32_t *firs
                 "%s: two different groups are needed", op);
     tnr_group *from = *source;
     TNR_REQUIRE(from->home == target->home, TNR_ERR_FOREIGN, "%s: the groups' tables live in different domains", op);
+    TNR_TRY(tnri_group_unpublished(op, target));
+    TNR_TRY(tnri_group_unpublished(op, from));
     TNR_TRY(tnri_table_reserve(op, target->home, &target->owners, from->owners.count));
     const tnr_status status = tnri_table_reserve(op, target->home, &target->descriptors, from->descriptors.count);
     if (status != TNR_OK) {
@@ -70,7 +73,7 @@ tnr_status tnr_group_merge(tnr_group *target, tnr_group **source, uint32_t *firs
     for (uint32_t index = 0; index < from->descriptors.count; index++) {
         tnri_group_entry *entry = tnri_group_entry_at(target, target->descriptors.count + index);
         *entry = *tnri_group_entry_at(from, index);
-        entry->owner += base;
+        entry->owner += entry->remote ? 0 : base;
     }
     target->owners.count += from->owners.count;
     target->descriptors.count += from->descriptors.count;
@@ -86,6 +89,7 @@ tnr_status tnr_group_release(tnr_group **group)
         return TNR_OK;
     }
     tnr_group *ending = *group;
+    TNR_TRY(tnri_group_unpublished(op, ending));
     const uint32_t owners = ending->owners.count;
     for (uint32_t index = 0; index < owners; index++) {
         tnr_tensor *root = tnri_group_owner_at(ending, index)->tensor;
@@ -122,7 +126,7 @@ static uint32_t count_descriptors_of(const tnr_group *group, uint32_t owner)
     uint32_t count = 0;
     for (uint32_t index = 0; index < group->descriptors.count; index++) {
         const tnri_group_entry *entry = tnri_group_entry_at(group, index);
-        count += entry->owner == owner && !entry->vacant ? 1U : 0U;
+        count += entry->owner == owner && !entry->vacant && !entry->remote ? 1U : 0U;
     }
     return count;
 }
@@ -130,6 +134,9 @@ static uint32_t count_descriptors_of(const tnr_group *group, uint32_t owner)
 static tnr_status check_entry(const char *op, const tnr_group *group, uint32_t index)
 {
     const tnri_group_entry *entry = tnri_group_entry_at(group, index);
+    if (entry->remote) {
+        return tnri_group_check_remote(op, group, index);
+    }
     TNR_REQUIRE(entry->owner < group->owners.count, TNR_ERR_BACKEND, "%s: descriptor %llu names owner %llu of %llu", op,
                 TNRI_LLU(index), TNRI_LLU(entry->owner), TNRI_LLU(group->owners.count));
     if (entry->vacant) {

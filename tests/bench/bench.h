@@ -19,6 +19,7 @@ int bench_dispatch(void);
 int bench_elementwise(void);
 int bench_reduce(void);
 int bench_permute(void);
+int bench_copy(void);
 
 void bench_row(const char *suite, const char *name, const char *unit, double ours, const char *peer, double peer_value,
                bool smaller_is_better);

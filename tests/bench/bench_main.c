@@ -19,6 +19,7 @@
 #pragma weak bench_elementwise
 #pragma weak bench_reduce
 #pragma weak bench_permute
+#pragma weak bench_copy
 #endif
 
 static const struct suite {
@@ -28,6 +29,7 @@ static const struct suite {
     {"arena", bench_arena},       {"pool", bench_pool},
     {"dispatch", bench_dispatch}, {"elementwise", bench_elementwise},
     {"reduce", bench_reduce},     {"permute", bench_permute},
+    {"copy", bench_copy},
 };
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))

@@ -15,7 +15,9 @@ good() {
     printf '#include "base.h"\n#include "tlsf_internal.h"\n' > "$tree/src/arena/tlsf.c"
     printf '#include "../arena/arena.h"\n#include "tenure/tensor.h"\n' > "$tree/src/storage/storage.h"
     printf '#include <blis.h>\n#include "../storage/storage.h"\n' > "$tree/src/engine/gemm_blis.c"
-    printf '#include <mpi.h>\n#include "storage/storage.h"\n' > "$tree/src/mpi/world.c"
+    printf '#include <mpi.h>\n#include "storage/storage.h"\n#include "../storage/provider.h"\n' > "$tree/src/mpi/world.c"
+    printf '#include "storage.h"\n' > "$tree/src/storage/provider.h"
+    printf '#include <mpi.h>\n#include "tenure/machine.h"\n' > "$tree/include/tenure/mpi.h"
 }
 
 good
@@ -52,7 +54,12 @@ plant src/arena/tlsf.c '#include "features_config.h"'
 plant src/arena/tlsf.c '#include <hwloc.h>'
 plant src/engine/gemm_blis.c '#include "../mpi/mpi_internal.h"'
 plant src/engine/gemm_blis.c '#include <mpi.h>'
+plant src/engine/gemm_blis.c '#include "tenure/mpi.h"'
 plant src/mpi/world.c '#include "../cuda/driver.h"'
+plant src/mpi/world.c '#include "../storage/group_internal.h"'
+plant include/tenure/status.h '#include <mpi.h>'
+plant include/tenure/mpi.h '#include "tenure/cuda.h"'
+plant include/tenure/mpi.h '#include <string.h>'
 plant src/mpi/world.c '#include "tenure/cuda.h"'
 plant include/tenure/status.h '#include "tenure/dtype_internal.h"'
 plant include/tenure/status.h '#include "tenure/view.h"'

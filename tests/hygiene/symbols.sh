@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# symbols.sh NM SHARED STATIC [INCLUDE]: what the libraries show to others.
+# symbols.sh NM SHARED STATIC HEADER...: what the libraries show to others.
 #
 # - the shared library exports symbols that begin with tnr_ and nothing else (no BLAS name, no tnri_ one), and at least one;
 # - every global symbol that the static library defines begins with tnr_ or tnri_;
 # - nothing is defined twice, and both have the same public names;
-# - every function that a header in INCLUDE declares with TNR_API is there.
+# - every function that one of the headers declares with TNR_API is there, and every one that is there is declared; but
+#   tnr_provider, the table that the core lends to its companions, is in no public header.
 # Names that sanitizers add (__odr_asan...) are passed over.
 set -eu
 nm=$1
@@ -49,19 +50,24 @@ if ! cmp -s symbols_exported.txt symbols_defined.txt; then
     diff symbols_exported.txt symbols_defined.txt || true
     status=1
 fi
-if [ $# -gt 3 ]; then
-    # the name stands on the line of TNR_API, right before its first bracket after the return type
-    sed -n 's/^TNR_API .*[ *]\(tnr_[a-z0-9_]*\)(.*/\1/p' "$4"/tenure/*.h | LC_ALL=C sort -u > symbols_declared.txt
-    if [ ! -s symbols_declared.txt ]; then
-        echo "no function is declared in $4/tenure"
-        status=1
-    fi
-    missing=$(LC_ALL=C comm -23 symbols_declared.txt symbols_exported.txt)
-    if [ -n "$missing" ]; then
-        echo "declared, but not in the library:"
-        printf '%s\n' "$missing"
-        status=1
-    fi
+shift 3
+# the name stands on the line of TNR_API, right before its first bracket after the return type
+sed -n 's/^TNR_API .*[ *]\(tnr_[a-z0-9_]*\)(.*/\1/p' "$@" | LC_ALL=C sort -u > symbols_declared.txt
+if [ ! -s symbols_declared.txt ]; then
+    echo "no function is declared in $*"
+    status=1
+fi
+missing=$(LC_ALL=C comm -23 symbols_declared.txt symbols_exported.txt)
+if [ -n "$missing" ]; then
+    echo "declared, but not in the library:"
+    printf '%s\n' "$missing"
+    status=1
+fi
+secret=$(LC_ALL=C comm -13 symbols_declared.txt symbols_exported.txt | grep -vx tnr_provider || true)
+if [ -n "$secret" ]; then
+    echo "in the library, but not declared in $*:"
+    printf '%s\n' "$secret"
+    status=1
 fi
 [ $status -ne 0 ] || echo "$count exported symbols, all tnr_"
 exit $status

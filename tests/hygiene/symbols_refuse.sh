@@ -18,7 +18,7 @@ try() { # expected status, source
     rm -f libtiny.a
     "$ar" rc libtiny.a tiny.o
     answer=0
-    sh "$check" "$nm" "$PWD/libtiny.so" "$PWD/libtiny.a" "$PWD" > answer.txt || answer=1
+    sh "$check" "$nm" "$PWD/libtiny.so" "$PWD/libtiny.a" "$PWD/tenure/tiny.h" > answer.txt || answer=1
     if [ $answer -ne "$1" ]; then
         echo "expected $1, found $answer for: $2"
         cat answer.txt
@@ -26,7 +26,8 @@ try() { # expected status, source
     fi
 }
 hidden='__attribute__((visibility("hidden")))'
-try 0 "int tnr_one(void) { return 1; } $hidden int tnri_two(void) { return 2; } static int three; int *tnr_three(void) { return &three; }"
+try 0 "int tnr_one(void) { return 1; } const int tnr_provider = 1;"
+try 0 "int tnr_one(void) { return 1; } $hidden int tnri_two(void) { return 2; } static int three; $hidden int *tnri_three(void) { return &three; }"
 try 1 "int tnr_one(void) { return 1; } int tnri_two(void) { return 2; }"
 try 1 "int tnr_one(void) { return 1; } int dgemm_(void) { return 2; }"
 try 1 "int tnr_one(void) { return 1; } $hidden int helper(void) { return 2; }"
@@ -34,4 +35,5 @@ try 1 "int tnr_one(void) { return 1; } int common;"
 try 1 "int tnr_one(void) { return 1; } $hidden int tnr_two(void) { return 2; }"
 try 1 "$hidden int tnri_one(void) { return 1; }"
 try 1 "int tnr_two(void) { return 1; }"
-echo "good accepted once, bad refused seven times"
+try 1 "int tnr_one(void) { return 1; } int tnr_two(void) { return 2; }"
+echo "good accepted twice, bad refused eight times"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake -DSOURCE=... -DBUILD=... -DWORK=... -DCONFIG=... -DLIBDIR=... -DVERSION=... -DC=... -DCXX=... -DFLAGS=... -DGENERATOR=... -P
+# cmake -DSOURCE=... -DBUILD=... -DWORK=... -DCONFIG=... -DLIBDIR=... -DVERSION=... -DC=... -DCXX=... -DMPI=... -DMPICC=... -DFLAGS=... -DGENERATOR=... -P
 #
 # Install into a fresh prefix; build and run a C and a C++17 program from it by CMake and by pkg-config, against the shared
-# and the static library; move the prefix and do it again; look at what was installed.
+# and the static library; move the prefix and do it again; look at what was installed. With MPI, programs of one rank too.
 cmake_minimum_required(VERSION 3.25)
 function(step what)
     execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
@@ -30,7 +30,7 @@ function(by_cmake prefix where)
     step("configuring the consumer" "${CMAKE_COMMAND}" -S "${SOURCE}/tests/install/project" -B "${build}" -G "${GENERATOR}"
         "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${C}" "-DCMAKE_CXX_COMPILER=${CXX}"
         "-DCMAKE_C_FLAGS=${FLAGS}" "-DCMAKE_CXX_FLAGS=${FLAGS}" -DTENURE_CONSUMER_CXX=${cxx}
-        -DTENURE_CONSUMER_VERSION=${VERSION} -DCMAKE_BUILD_TYPE=Release)
+        -DTENURE_CONSUMER_VERSION=${VERSION} -DTENURE_CONSUMER_MPI=${MPI} -DCMAKE_BUILD_TYPE=Release)
     file(STRINGS "${build}/CMakeCache.txt" found REGEX "^tenure_DIR:")
     if(NOT found MATCHES "=${prefix}/")
         message(FATAL_ERROR "the consumer found another tenure: ${found}")
@@ -41,6 +41,10 @@ function(by_cmake prefix where)
     if(CXX)
         run("C++, shared, CMake, ${where} prefix" "${build}/cxx_shared")
         run("C++, static, CMake, ${where} prefix" "${build}/cxx_static")
+    endif()
+    if(MPI)
+        run("MPI, shared, CMake, ${where} prefix" "${build}/mpi_shared" LSAN_OPTIONS=detect_leaks=0)
+        run("MPI, static, CMake, ${where} prefix" "${build}/mpi_static" LSAN_OPTIONS=detect_leaks=0)
     endif()
 endfunction()
 
@@ -76,6 +80,15 @@ function(by_pkg_config prefix where)
         step("compiling by pkg-config --static" "${${language}}" ${flags} ${standard} "${source}" -o "${program}-static" ${static_words})
         run("${language}, static, pkg-config, ${where} prefix" "${program}-static")
     endforeach()
+    if(MPI AND MPICC)
+        step("pkg-config tenure-mpi" ${pc} --cflags --libs tenure-mpi)
+        separate_arguments(words UNIX_COMMAND "${output}")
+        set(program "${WORK}/pc-${where}-mpi")
+        step("compiling by mpicc and pkg-config" "${CMAKE_COMMAND}" -E env OMPI_CC=${C} MPICH_CC=${C} "${MPICC}" ${flags} -std=c11 "${SOURCE}/tests/install/consumer_mpi.c"
+            -o "${program}" ${words})
+        run("MPI, shared, pkg-config, ${where} prefix" "${program}" "LD_LIBRARY_PATH=${prefix}/${LIBDIR}"
+            LSAN_OPTIONS=detect_leaks=0) # MPI libraries leak
+    endif()
 endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
@@ -85,6 +98,13 @@ step("installing" "${CMAKE_COMMAND}" --install "${BUILD}" --config "${CONFIG}" -
 
 # Headers all there, the generated one too; library names as the loader wants them.
 file(GLOB sources RELATIVE "${SOURCE}/include" "${SOURCE}/include/tenure/*.h")
+if(NOT MPI) # no header without its library
+    list(REMOVE_ITEM sources tenure/mpi.h)
+    file(GLOB odd "${first}/include/tenure/mpi.h" "${first}/${LIBDIR}/*mpi*" "${first}/${LIBDIR}/pkgconfig/*mpi*")
+    if(odd)
+        message(FATAL_ERROR "installed, but MPI is not built: ${odd}")
+    endif()
+endif()
 foreach(file IN LISTS sources ITEMS tenure/version.h)
     if(NOT EXISTS "${first}/include/${file}")
         message(FATAL_ERROR "not installed: include/${file}")
@@ -94,7 +114,11 @@ file(GLOB odd "${first}/include/tenure/*.in" "${first}/include/tenure/*_internal
 if(odd)
     message(FATAL_ERROR "installed, but private: ${odd}")
 endif()
-foreach(name libtenure.so libtenure.so.0 libtenure.so.${VERSION} libtenure.a)
+set(names libtenure.so libtenure.so.0 libtenure.so.${VERSION} libtenure.a)
+if(MPI)
+    list(APPEND names libtenure_mpi.so libtenure_mpi.so.0 libtenure_mpi.so.${VERSION} libtenure_mpi.a pkgconfig/tenure-mpi.pc)
+endif()
+foreach(name IN LISTS names)
     if(NOT EXISTS "${first}/${LIBDIR}/${name}")
         message(FATAL_ERROR "not installed: ${LIBDIR}/${name}")
     endif()
@@ -105,6 +129,16 @@ if(READELF)
         message(FATAL_ERROR "SONAME is not libtenure.so.0:\n${output}")
     elseif(output MATCHES "\\((RPATH|RUNPATH)\\)")
         message(FATAL_ERROR "the installed library has a run path:\n${output}")
+    elseif(output MATCHES "\\(NEEDED\\)[^\n]*mpi")
+        message(FATAL_ERROR "the core needs MPI:\n${output}")
+    endif()
+    if(MPI)
+        step("readelf" "${READELF}" -d "${first}/${LIBDIR}/libtenure_mpi.so")
+        if(NOT output MATCHES "\\(SONAME\\)[^\n]*\\[libtenure_mpi\\.so\\.0\\]" OR NOT output MATCHES "\\[libtenure\\.so\\.0\\]")
+            message(FATAL_ERROR "libtenure_mpi.so is not of libtenure.so.0:\n${output}")
+        elseif(output MATCHES "\\((RPATH|RUNPATH)\\)")
+            message(FATAL_ERROR "the installed library has a run path:\n${output}")
+        endif()
     endif()
 endif()
 file(GLOB_RECURSE texts "${first}/*.cmake" "${first}/*.pc" "${first}/*.h")

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one course of all collective calls:
+ *
+ *   enter -> local checks, leases -> everyone's words to everyone -> the same verdict everywhere -> new tensors, a vote on them
+ *         -> data, by flights on a channel of their own -> leases back, leave
+ *
+ * Up to the data nothing has been written and everybody may go on; a failure after that ends the world.
+ */
+#ifndef TENURE_MPI_COLLECTIVE_INTERNAL_H
+#define TENURE_MPI_COLLECTIVE_INTERNAL_H
+
+#include "flight_internal.h"
+
+/* Which calls may meet: those of one number, with or without a new tensor on this or that rank. */
+typedef enum tnri_call {
+    TNRI_CALL_BROADCAST = 1,
+    TNRI_CALL_REDUCE,
+    TNRI_CALL_ALL_REDUCE,
+    TNRI_CALL_SCATTER,
+    TNRI_CALL_SCATTER_INTO,
+    TNRI_CALL_GATHER,
+    TNRI_CALL_ALL_GATHER,
+    TNRI_CALL_ALL_TO_ALL,
+    TNRI_CALL_REDISTRIBUTE
+} tnri_call;
+
+/* What a rank gives, or has to write. */
+typedef struct tnri_side {
+    uint64_t there;
+    uint64_t dtype;
+    int64_t rank;
+    int64_t shape[TNR_MAX_RANK];
+} tnri_side;
+
+/* What each rank tells the others before anything else. */
+typedef struct tnri_words {
+    uint64_t status;
+    uint64_t call;
+    int64_t root; /* the next four must be the same everywhere */
+    int64_t axis;
+    int64_t other;  /* second axis, kind of combination */
+    uint64_t hash;  /* of what else must be */
+    uint64_t makes; /* a new tensor: votes once more */
+    uint64_t cuts;  /* it names extents of parts */
+    tnri_side give;
+    tnri_side take;
+} tnri_words;
+
+/* Room in the world for this. */
+typedef struct tnri_collective {
+    tnr_block record;
+    bool stuck;      /* a request that never ended may still write here */
+    tnri_words *all; /* by rank */
+    tnri_words mine; /* what MPI reads */
+    int64_t *sent;   /* one per rank: extents that this rank names for the others */
+    int64_t *got;    /* and they for it */
+} tnri_collective;
+
+enum { TNRI_AT_ONCE = 8 }; /* flights of one call: sends and receives together */
+
+typedef struct tnri_course {
+    const char *op;
+    tnr_world *world;
+    tnri_words words;
+    const tnri_words *all; /* by rank, once told */
+    /* memory: operand 0 is given, the next one taken; as views with the address of their first element */
+    tnri_operand operands[2];
+    int operand_count;
+    bool leased;
+    bool stays; /* see tnri_course_settle */
+    tnr_view give;
+    tnr_view take;
+    char *give_data;
+    char *take_data;
+    tnr_domain *domain; /* of the new tensor; NULL: none */
+    tnr_tensor **out;
+    tnri_output output;
+    bool drafted;
+    /* flights, oldest first */
+    tnri_flight *flights[TNRI_AT_ONCE];
+    uint64_t begun;
+    uint64_t ended;
+    uint64_t packed; /* bytes that had to be packed to be sent */
+} tnri_course;
+
+/* -- collective.c -- */
+
+/* Into the world. An answer other than TNR_OK: nothing was told to anyone, return it. */
+tnr_status tnri_course_enter(tnri_course *course, const char *op, tnr_world *world, tnri_call call);
+/* A root of the world; an axis of the view that is given (`there`: else not checked). */
+tnr_status tnri_course_root(tnri_course *course, int root);
+/* Lease what is given and taken (either NULL: not there); views and words of both are set. */
+tnr_status tnri_course_lease(tnri_course *course, const tnr_view *give, const tnr_view *take, tnri_aliasing aliasing);
+/* A new tensor is wanted in this domain. */
+tnr_status tnri_course_makes(tnri_course *course, tnr_domain *domain, tnr_tensor **out);
+/* All ranks' words; TNR_OK when all brought TNR_OK and agree on call, root, axes and hash. */
+tnr_status tnri_course_tell(tnri_course *course, tnr_status mine);
+/* The extents that this rank names for each (`sent`, filled) to them; course->world->collective->got are those for this one. */
+tnr_status tnri_course_trade(tnri_course *course);
+/* Rank `who` is wrong, as all ranks see: its own status there, TNR_ERR_PEER elsewhere. */
+tnr_status tnri_course_blame(const tnri_course *course, int who, tnr_status status, const char *text);
+/* Rank `who`'s side against what it should be. */
+tnr_status tnri_course_expect(const tnri_course *course, int who, const tnri_side *side, const char *verb,
+                              uint64_t dtype, int64_t rank, const int64_t *shape);
+/* `status` of this rank's own steps since the words; where a new tensor is wanted it is made of this dtype and shape. All ranks vote
+ * when one of them makes a tensor, or `votes`; course->take is it. */
+tnr_status tnri_course_make(tnri_course *course, tnr_status status, bool votes, tnr_dtype dtype, int rank,
+                            const int64_t *shape);
+/* What is left of flights after a failure; true: MPI may still be at the bytes, so memory and leases stay as they are. */
+bool tnri_course_settle(tnri_course *course, tnr_status status);
+/* Flights end, leases go back, ledgers are written, the new tensor is its caller's (or undone), out of the world. */
+tnr_status tnri_course_leave(tnri_course *course, tnr_status status);
+
+/* -- collective_traffic.c: an error here ends the world -- */
+
+/* Part of a view: `count` from `start` along `axis`. */
+void tnri_part_of(const tnr_view *view, char *data, int axis, int64_t start, int64_t count, tnr_view *part,
+                  char **part_data);
+/* Start a transfer on the collective channel (empty ones: nothing); waits for older ones when too many are in flight. */
+tnr_status tnri_course_send(tnri_course *course, const tnr_view *view, char *data, int to);
+tnr_status tnri_course_receive(tnri_course *course, const tnr_view *view, char *data, int from);
+/* Until the first `upto` transfers of the call are over (course->begun: all). */
+tnr_status tnri_course_wait(tnri_course *course, uint64_t upto);
+/* Elements that stay here: shapes agree; memory is apart, or the very same. */
+void tnri_course_copy(tnri_course *course, const tnr_view *from, const char *from_data, const tnr_view *to,
+                      char *to_data);
+/* course->give of `root` to course->take of all others, which have its shape, and a copy to root's own take when `root_too`. */
+tnr_status tnri_course_spread(tnri_course *course, int root, const tnr_view *source, char *source_data, bool root_too);
+
+/* A layout of any shape in pieces of at most `most` elements (at least 1): whole slices, the last axis slowest; as all ranks cut it. */
+typedef struct tnri_slabs {
+    const tnr_view *view;
+    char *data;
+    int axis; /* cut along this one; those below are whole, one index at a time of those above */
+    int64_t step;
+    int64_t index[TNR_MAX_RANK];
+    bool over;
+} tnri_slabs;
+void tnri_slabs_start(tnri_slabs *slabs, const tnr_view *view, char *data, int64_t most);
+bool tnri_slabs_next(tnri_slabs *slabs, tnr_view *slab, char **slab_data);
+
+#endif /* TENURE_MPI_COLLECTIVE_INTERNAL_H */

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Transfers that repeat: agreed on once, by the same headers and answers as single ones, then started again and again without either.
+ *
+ * Guarantees: a start allocates nothing, plans nothing, and takes one access for all views, so that the halos of one tensor may go out and come
+ * in at one time. Preparation ends well on a rank only if it did on all ranks that it has parts with. Slots of shared memory that a
+ * sender fills before its partner has started count as guesses (near_lane.c), so an exchange that runs ahead is in nobody's way.
+ */
+#include "flight_internal.h"
+
+struct tnr_exchange {
+    tnri_dependent dependent; /* first */
+    tnr_world *world;
+    tnr_block record;
+    size_t count;
+    bool under_way;
+    tnri_flight **flights;
+    tnri_operand *operands; /* views in the flights */
+};
+
+/* ---- Giving back -------------------------------------------------------------------------------------------------------------------- */
+
+/* Leases of an exchange under way, unless MPI may still be at the bytes. */
+static tnr_status end_access(tnr_exchange *exchange)
+{
+    bool active = false;
+    for (size_t i = 0; i < exchange->count; i++) {
+        active = active || (exchange->flights[i] != NULL && tnri_flight_is_active(exchange->flights[i]));
+    }
+    if (!exchange->under_way || active) {
+        return TNR_OK;
+    }
+    exchange->under_way = false;
+    return tnr_provider.access_end(exchange->operands, (int)exchange->count);
+}
+
+static void drop_flights(tnr_exchange *exchange)
+{
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        if (flight == NULL) {
+            continue;
+        }
+        exchange->flights[i] = NULL;
+        exchange->world->transfers->prepared--;
+        if (!tnri_flight_is_active(flight)) {
+            (void)tnri_flight_drop(flight, TNR_OK);
+        } /* else it stays in the world's list until MPI lets go of it */
+    }
+}
+
+static void give(tnr_exchange *exchange)
+{
+    tnr_domain *home = exchange->world->home;
+    const tnr_block record = exchange->record;
+    for (size_t i = 0; i < exchange->count; i++) {
+        if (exchange->flights[i] != NULL) {
+            tnri_flight_call_off(exchange->flights[i]);
+        }
+    }
+    (void)end_access(exchange);
+    drop_flights(exchange);
+    tnr_provider.record_give(home, &record);
+}
+
+static void when_world_ends(tnri_dependent *dependent) { give((tnr_exchange *)dependent); }
+
+static void when_mpi_ends(tnri_dependent *dependent)
+{
+    tnr_exchange *exchange = (tnr_exchange *)dependent;
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_messages_end(exchange->flights[i]);
+    }
+}
+
+/* ---- Preparing ---------------------------------------------------------------------------------------------------------------------------- */
+
+static tnr_status check_parts(const char *op, const tnr_world *world, const tnr_exchange_part *parts, size_t count)
+{
+    TNR_REQUIRE(count == 0 || parts != NULL, TNR_ERR_ARGUMENT, "%s: parts is NULL", op);
+    TNR_REQUIRE(count + world->tickets + world->transfers->prepared <= (uint64_t)world->options.tickets, TNR_ERR_MEMORY,
+                "%s: %llu parts do not fit the %d tickets (options.tickets)", op, TNRI_LLU(count),
+                world->options.tickets);
+    for (size_t i = 0; i < count; i++) {
+        TNR_REQUIRE((parts[i].send == NULL) != (parts[i].receive == NULL), TNR_ERR_ARGUMENT,
+                    "%s: part %llu must have one of the two views", op, TNRI_LLU(i));
+        TNR_TRY(tnri_check_ends(op, world, parts[i].rank, parts[i].channel));
+    }
+    return TNR_OK;
+}
+
+static tnr_status make(const char *op, tnr_world *world, size_t count, tnr_exchange **exchange)
+{
+    tnr_block record;
+    const uint64_t head = (sizeof(tnr_exchange) + 15U) & ~UINT64_C(15);
+    const uint64_t operands = ((uint64_t)count * sizeof(tnri_operand) + 15U) & ~UINT64_C(15);
+    const tnr_status status =
+        tnr_provider.record_take(world->home, head + operands + (uint64_t)count * sizeof(tnri_flight *), &record);
+    TNR_REQUIRE(status == TNR_OK, status, "%s: no room for %llu parts in the world's home", op, TNRI_LLU(count));
+    tnr_exchange *made = record.address;
+    memset(made, 0, head + operands + count * sizeof(tnri_flight *));
+    made->dependent.end = when_world_ends;
+    made->dependent.finalize = when_mpi_ends;
+    made->world = world;
+    made->record = record;
+    made->count = count;
+    made->operands = (tnri_operand *)(void *)((char *)record.address + head);
+    made->flights = (tnri_flight **)(void *)((char *)record.address + head + operands);
+    *exchange = made;
+    return TNR_OK;
+}
+
+/* A flight for each part, and access to all views, whose addresses are resolved by it. */
+static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_exchange_part *parts)
+{
+    for (size_t i = 0; i < exchange->count; i++) {
+        const bool sends = parts[i].send != NULL;
+        tnri_flight *flight = NULL;
+        TNR_TRY(tnri_flight_take(op, exchange->world, sends ? TNRI_SEND : TNRI_RECEIVE, parts[i].rank, parts[i].channel,
+                                 &flight));
+        exchange->world->transfers->prepared++;
+        exchange->flights[i] = flight;
+        flight->prepared = true;
+        flight->view = sends ? *parts[i].send : parts[i].receive->view;
+        exchange->operands[i].view = &flight->view;
+        exchange->operands[i].write = !sends;
+    }
+    TNR_TRY(tnr_provider.access_begin(op, exchange->operands, (int)exchange->count, TNRI_APART));
+    exchange->under_way = true;
+    return TNR_OK;
+}
+
+/* Headers and answers of all parts; the first failure. */
+static tnr_status agree(const char *op, tnr_exchange *exchange)
+{
+    tnr_world *world = exchange->world;
+    tnr_status first = TNR_OK;
+    char text[TNR_ERROR_TEXT_BYTES];
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        const tnr_status status = tnri_flight_adopt(flight, &flight->view, exchange->operands[i].data);
+        if (status != TNR_OK && world->poison != TNR_OK) {
+            return status;
+        }
+        if (status != TNR_OK) { /* nobody has heard of it: the partner waits, and its timeout tells */
+            return tnri_world_poison(world, status);
+        }
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        tnr_status status = tnri_flight_wait(flight);
+        if (status != TNR_OK && world->poison != TNR_OK) {
+            return status;
+        }
+        if (flight->state == TNRI_FLIGHT_OVER && flight->status != TNR_OK) {
+            status = tnri_fail(flight->status, "%s", flight->text);
+        }
+        if (flight->header_request != MPI_REQUEST_NULL) {
+            TNR_TRY(tnri_world_wait(op, world, &flight->header_request, "a header to go"));
+        }
+        if (flight->answer_request != MPI_REQUEST_NULL) {
+            TNR_TRY(tnri_world_wait(op, world, &flight->answer_request, "an answer to go"));
+        }
+        if (status != TNR_OK && first == TNR_OK) {
+            first = status;
+            memcpy(text, tnr_last_error(), sizeof(text));
+        }
+    }
+    return first == TNR_OK ? TNR_OK : tnri_fail(first, "%s", text);
+}
+
+/* Both ends of each agreed part tell each other how it went with all their parts. */
+static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status mine)
+{
+    tnr_world *world = exchange->world;
+    const uint32_t ours = (uint32_t)mine;
+    char text[TNR_ERROR_TEXT_BYTES];
+    tnr_status result = mine;
+    if (mine != TNR_OK) {
+        memcpy(text, tnr_last_error(), sizeof(text));
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        if (flight->state != TNRI_FLIGHT_READY || flight->peer == world->rank) {
+            continue;
+        }
+        memcpy(flight->wire, &ours, sizeof(ours)); /* its header has gone */
+        const tnr_status status = tnri_mpi(op, "MPI_Isend",
+                                           MPI_Isend(flight->wire, 4, MPI_BYTE, flight->peer, tnri_messages_tag(flight),
+                                                     world->comm, &flight->header_request));
+        if (status != TNR_OK) {
+            return tnri_world_poison(world, status);
+        }
+        tnri_request_count();
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        if (flight->state != TNRI_FLIGHT_READY || flight->peer == world->rank) {
+            continue;
+        }
+        uint32_t theirs = 0;
+        const tnr_status status = tnri_mpi(op, "MPI_Irecv",
+                                           MPI_Irecv(flight->wire + 8, 4, MPI_BYTE, flight->peer,
+                                                     tnri_messages_tag(flight), world->comm, &flight->answer_request));
+        if (status != TNR_OK) {
+            return tnri_world_poison(world, status);
+        }
+        tnri_request_count();
+        TNR_TRY(tnri_world_wait(op, world, &flight->answer_request, "a partner to be prepared"));
+        TNR_TRY(tnri_world_wait(op, world, &flight->header_request, "a partner to hear of it"));
+        memcpy(&theirs, flight->wire + 8, sizeof(theirs));
+        if (theirs != (uint32_t)TNR_OK && result == TNR_OK) {
+            result = tnri_fail(TNR_ERR_PEER, "%s: rank %d could not prepare all of its parts", op, flight->peer);
+            memcpy(text, tnr_last_error(), sizeof(text));
+        }
+    }
+    return result == TNR_OK ? TNR_OK : tnri_fail(result, "%s", text);
+}
+
+static tnr_status prepare(const char *op, tnr_world *world, const tnr_exchange_part *parts, size_t count,
+                          tnr_exchange **exchange)
+{
+    tnr_exchange *made = NULL;
+    TNR_TRY(check_parts(op, world, parts, count));
+    TNR_TRY(make(op, world, count, &made));
+    tnr_status status = take_parts(op, made, parts);
+    if (status == TNR_OK) {
+        status = confirm(op, made, agree(op, made));
+    }
+    char text[TNR_ERROR_TEXT_BYTES];
+    if (status != TNR_OK) {
+        memcpy(text, tnr_last_error(), sizeof(text));
+        give(made);
+        return tnri_fail(status, "%s", text);
+    }
+    for (size_t i = 0; i < count; i++) {
+        tnri_flight_park(made->flights[i]);
+    }
+    status = end_access(made);
+    if (status != TNR_OK) {
+        give(made);
+        return status;
+    }
+    tnri_dependent_add(world, &made->dependent);
+    *exchange = made;
+    return TNR_OK;
+}
+
+tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count, tnr_exchange **exchange)
+{
+    static const char *const op = "exchange prepare";
+    TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
+    TNR_TRY(tnri_world_enter(op, world));
+    return tnri_world_leave(world, prepare(op, world, parts, count, exchange));
+}
+
+/* ---- Again and again ------------------------------------------------------------------------------------------------------------------------ */
+
+static void restart(tnri_flight *flight, char *data)
+{
+    flight->stream.data = data;
+    flight->state = TNRI_FLIGHT_MOVING;
+    flight->status = TNR_OK;
+    tnri_flight_remove(flight);
+    tnri_flight_add(flight);
+    if (flight->peer == flight->world->rank) {
+        return;
+    }
+    if (flight->path == TNR_PATH_SHARED) {
+        tnri_cargo_restart(flight);
+    } else {
+        tnri_messages_restart(flight);
+    }
+}
+
+static void count_send(const tnri_flight *flight)
+{
+    flight->world->sends[flight->path]++;
+    flight->world->sent_bytes[flight->path] += flight->stream.bytes;
+}
+
+static tnr_status start(const char *op, tnr_exchange *exchange)
+{
+    TNR_REQUIRE(!exchange->under_way, TNR_ERR_BUSY, "%s: it is under way; exchange_wait ends it", op);
+    TNR_TRY(tnr_provider.access_begin(op, exchange->operands, (int)exchange->count, TNRI_APART));
+    exchange->under_way = true;
+    for (int sends = 0; sends < 2; sends++) { /* what comes must find its place */
+        for (size_t i = 0; i < exchange->count; i++) {
+            tnri_flight *flight = exchange->flights[i];
+            if ((flight->kind == TNRI_SEND) == (sends != 0)) {
+                flight->op = op;
+                restart(flight, exchange->operands[i].data);
+            }
+        }
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        if (flight->kind == TNRI_SEND) {
+            count_send(flight);
+            if (flight->partner != NULL) {
+                tnri_self_copy(flight, flight->partner);
+                flight->state = TNRI_FLIGHT_OVER;
+                flight->partner->state = TNRI_FLIGHT_OVER;
+            }
+        }
+    }
+    return tnri_world_progress(exchange->world);
+}
+
+static tnr_status finish(tnr_exchange *exchange)
+{
+    tnr_world *world = exchange->world;
+    if (!exchange->under_way) {
+        return TNR_OK;
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        const tnr_status status = tnri_flight_wait(exchange->flights[i]);
+        if (status != TNR_OK) { /* the world has ended */
+            (void)end_access(exchange);
+            return tnri_fail(status, "exchange wait: the world ended: %s", world->poison_text);
+        }
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        const bool receives = flight->kind == TNRI_RECEIVE;
+        if (receives || flight->path == TNR_PATH_PACKED || (flight->path == TNR_PATH_SHARED && !flight->stream.dense)) {
+            tnr_provider.ledger_copy(flight->view.root->domain, receives ? TNR_COPY_RECEIVE : TNR_COPY_SEND,
+                                     flight->stream.bytes);
+        }
+        flight->state = TNRI_FLIGHT_READY;
+        tnri_flight_park(flight);
+    }
+    return end_access(exchange);
+}
+
+tnr_status tnr_exchange_start(tnr_exchange *exchange)
+{
+    static const char *const op = "exchange start";
+    TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
+    TNR_TRY(tnri_world_enter(op, exchange->world));
+    return tnri_world_leave(exchange->world, start(op, exchange));
+}
+
+tnr_status tnr_exchange_wait(tnr_exchange *exchange)
+{
+    static const char *const op = "exchange wait";
+    TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
+    TNR_TRY(tnri_world_enter(op, exchange->world));
+    return tnri_world_leave(exchange->world, finish(exchange));
+}
+
+tnr_status tnr_exchange_run(tnr_exchange *exchange)
+{
+    static const char *const op = "exchange run";
+    TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
+    TNR_TRY(tnri_world_enter(op, exchange->world));
+    tnr_status status = start(op, exchange);
+    if (status == TNR_OK) {
+        status = finish(exchange);
+    }
+    return tnri_world_leave(exchange->world, status);
+}
+
+tnr_status tnr_exchange_destroy(tnr_exchange **exchange)
+{
+    static const char *const op = "exchange destroy";
+    if (exchange == NULL || *exchange == NULL) {
+        return TNR_OK;
+    }
+    tnr_world *world = (*exchange)->world;
+    const tnr_status entered = tnri_world_enter(op, world);
+    const bool ended = world->poison != TNR_OK;
+    if (entered != TNR_OK && !(ended && entered == world->poison)) {
+        return entered;
+    }
+    if ((*exchange)->under_way && !ended) {
+        return tnri_world_leave(world, tnri_fail(TNR_ERR_BUSY, "%s: it is under way; exchange_wait ends it", op));
+    }
+    tnri_dependent_remove(world, &(*exchange)->dependent);
+    give(*exchange);
+    *exchange = NULL;
+    return entered == TNR_OK ? tnri_world_leave(world, TNR_OK) : TNR_OK;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of transfers between two ranks share.
+ *
+ * A flight is one end of one transfer, from its start until the caller has heard of its end:
+ *
+ *   flight.c          taking, stepping, waiting, settling      flight_send.c, flight_receive.c   the two ends
+ *   flight_message.c  payload by MPI messages                  flight_self.c   a rank to itself  flight_ticket.c  tickets
+ *   near_mail.c       headers through shared memory            transfer.c      the public calls
+ *   near_lane.c       payload through shared memory            exchange.c      transfers that repeat
+ *
+ *   WAITING --accepted--> MOVING --all moved--> CLOSING --requests over--> OVER
+ *      |    --refused---------------------------->'
+ *      '--(prepared, accepted)--> READY --start--> MOVING ... --> READY
+ *
+ * Steps never wait. What a flight holds (leases, a draft) it holds until it is settled, after OVER, by the thread that hears of its end.
+ */
+#ifndef TENURE_MPI_FLIGHT_INTERNAL_H
+#define TENURE_MPI_FLIGHT_INTERNAL_H
+
+#include <stddef.h>
+
+#include "mpi_internal.h"
+#include "near_internal.h"
+
+typedef enum tnri_flight_kind { TNRI_SEND, TNRI_RECEIVE, TNRI_RECEIVE_NEW } tnri_flight_kind;
+
+typedef enum tnri_flight_state {
+    TNRI_FLIGHT_WAITING, /* a send: for the answer; a receive: for the header */
+    TNRI_FLIGHT_READY,   /* prepared and agreed: not under way */
+    TNRI_FLIGHT_MOVING,
+    TNRI_FLIGHT_CLOSING, /* outcome known; header or answer still on their way */
+    TNRI_FLIGHT_OVER
+} tnri_flight_state;
+
+/* What a receiver tells a sender that it does not share memory with; the text only goes when it refuses. */
+typedef struct tnri_answer {
+    uint32_t number;
+    uint32_t status;
+    uint64_t message; /* bytes in all messages but the last */
+    char text[TNR_ERROR_TEXT_BYTES];
+} tnri_answer;
+#define TNRI_ANSWER_LEAST ((int)offsetof(tnri_answer, text))
+
+/* Room for one packed message; kept by the world for the next flight. */
+typedef struct tnri_pack {
+    struct tnri_pack *next;
+    tnr_block block;
+    char *data;
+} tnri_pack;
+
+enum { TNRI_MESSAGES_AT_ONCE = 4, TNRI_PACKS = 2 };
+
+/* Payload on its way as messages. */
+typedef struct tnri_messages {
+    uint64_t most; /* bytes of all but the last */
+    uint64_t count;
+    uint64_t begun;
+    uint64_t ended;
+    int tag;
+    int at_once;
+    MPI_Datatype type; /* of all but the last, where one serves all */
+    MPI_Request requests[TNRI_MESSAGES_AT_ONCE];
+    tnri_pack *packs[TNRI_PACKS];
+} tnri_messages;
+
+struct tnri_flight {
+    tnr_ticket ticket; /* first */
+    tnr_world *world;
+    struct tnri_flight *next; /* in world->flights, or free */
+    struct tnri_flight *previous;
+    const char *op;
+    tnri_flight_kind kind;
+    tnri_flight_state state;
+    bool ticketed;
+    bool prepared;
+    bool piece;                  /* of a larger copy, whose entry in the ledger its caller makes */
+    bool seen;                   /* the partner may know of it */
+    struct tnri_flight *partner; /* prepared, to itself: the other end */
+    int peer;
+    int channel;
+    uint32_t index;      /* of this flight among the world's */
+    uint32_t number;     /* of the transfer; a receive: once its header is there */
+    uint32_t lane_index; /* of the sender's flight */
+    tnr_world_path path;
+    /* memory */
+    tnr_view view;
+    tnri_operand operand;
+    bool leased;
+    tnr_domain *domain; /* of a new tensor */
+    tnr_tensor **tensor;
+    tnri_output output;
+    bool drafted;
+    tnri_stream stream;
+    /* outcome */
+    tnr_status status;
+    char text[TNR_ERROR_TEXT_BYTES];
+    /* transport */
+    MPI_Request header_request;
+    MPI_Request answer_request;
+    tnri_answer answer;
+    tnri_messages messages;
+    tnri_lane *lane; /* the sender's; NULL: by messages */
+    tnri_cargo cargo;
+    unsigned char *wire; /* header and eager payload */
+    uint32_t wire_length;
+};
+
+/* What a world's flights stand on; world->free_flights and world->flights are lists of these. */
+typedef struct tnri_flights {
+    tnr_block record;
+    uint32_t count;
+    tnri_pack *packs;
+    tnri_flight *parked; /* prepared, not under way */
+    uint32_t prepared;   /* flights of exchanges */
+    uint32_t spins;      /* looks in vain before the core is given away */
+    tnri_flight flights[];
+} tnri_flights;
+
+/* -- flight.c -- */
+
+/* A free flight, TNRI_FLIGHT_WAITING and in no list; TNR_ERR_MEMORY when all are taken. */
+tnr_status tnri_flight_take(const char *op, tnr_world *world, tnri_flight_kind kind, int peer, int channel,
+                            tnri_flight **flight);
+void tnri_flight_add(tnri_flight *flight);             /* to the end of world->flights */
+void tnri_flight_park(tnri_flight *flight);            /* from there to the prepared ones */
+void tnri_flight_remove(tnri_flight *flight);          /* from whichever list it is in */
+bool tnri_flight_is_active(const tnri_flight *flight); /* MPI may touch its memory */
+/* Leases on flight->view, kept until it is settled. */
+tnr_status tnri_flight_lease(tnri_flight *flight, const tnr_view *view, bool write);
+/* Give back leases, draft and the flight itself, whatever state it is in, but no request of it may be active. `status` stands. */
+tnr_status tnri_flight_drop(tnri_flight *flight, tnr_status status);
+/* The last recorded text and this status are the outcome: closing. */
+void tnri_flight_close(tnri_flight *flight, tnr_status status);
+/* Until it is over (or READY), all others going on too; an answer other than TNR_OK: the world is poisoned, or nothing can ever come. */
+tnr_status tnri_flight_wait(tnri_flight *flight);
+/* Rank and channel exist: TNR_ERR_BOUNDS. */
+tnr_status tnri_check_ends(const char *op, const tnr_world *world, int peer, int channel);
+/* The world has ended: cancel what MPI still has of a flight, for some milliseconds. It may stay active all the same. */
+void tnri_flight_call_off(tnri_flight *flight);
+/* Hear of the end of a flight that is over, or whose world is poisoned: its outcome; it is free again (or left to the world). */
+tnr_status tnri_flight_settle(tnri_flight *flight);
+tnr_status tnri_pack_take(const char *op, tnr_world *world, tnri_pack **pack);
+void tnri_pack_give(tnr_world *world, tnri_pack *pack);
+/* MPI_Test that counts; *done for a null request. */
+tnr_status tnri_request_test(const char *op, MPI_Request *request, MPI_Status *status, bool *done);
+void tnri_request_count(void); /* one more is active */
+void tnri_shape_text(const int64_t *shape, int rank, char *text, size_t bytes);
+
+/* -- flight_send.c, flight_receive.c, flight_self.c, flight_message.c, near_lane.c: steps; *moved when something went on -- */
+
+tnr_status tnri_send_step(tnri_flight *flight, bool *moved);
+tnr_status tnri_receive_step(tnri_flight *flight, bool *moved);
+void tnri_self_step(tnri_flight *flight, bool *moved);
+void tnri_self_copy(const tnri_flight *send, const tnri_flight *receive);
+/* Dtype and shape of what comes agree with the view's: else the outcome and its text. */
+tnr_status tnri_match(const tnri_flight *flight, tnr_dtype dtype, int rank, const int64_t *shape);
+
+/*
+ * Put a flight under way, whose stream is made (a send, a receive into) or whose domain is set. An answer other than TNR_OK: nothing
+ * was begun, or the world is poisoned; the caller drops or settles it.
+ */
+tnr_status tnri_send_begin(tnri_flight *flight);
+tnr_status tnri_receive_begin(tnri_flight *flight);
+/* The same for a view whose owner is leased by someone else as long as the flight lives. */
+tnr_status tnri_flight_adopt(tnri_flight *flight, const tnr_view *view, char *data);
+/* A header has come in flight->wire. */
+tnr_status tnri_receive_header(tnri_flight *flight, int length);
+
+/* How this end's payload goes as messages, and of how many bytes it wants them, at most `most`. */
+tnr_world_path tnri_messages_path(const tnri_flight *flight);
+int tnri_messages_tag(const tnri_flight *flight);
+uint64_t tnri_messages_propose(const tnri_flight *flight, uint64_t most);
+/* What can fail without anything having moved: buffers. */
+tnr_status tnri_messages_prepare(tnri_flight *flight);
+tnr_status tnri_messages_begin(tnri_flight *flight, uint64_t most);
+tnr_status tnri_messages_step(tnri_flight *flight, bool *moved);
+void tnri_messages_end(tnri_flight *flight);     /* types and buffers go back */
+void tnri_messages_restart(tnri_flight *flight); /* the same again */
+static inline bool tnri_messages_over(const tnri_flight *flight)
+{
+    return flight->messages.ended == flight->messages.count;
+}
+
+/* -- near_mail.c -- */
+
+/* Bytes of a header in shared memory. */
+static inline uint32_t tnri_mail_head(uint32_t rank) { return (uint32_t)offsetof(tnri_header, shape) + 8U * rank; }
+
+/* Hand a send's header to a rank of this node, when its ring has room and no earlier send waits for that: flight->seen. */
+void tnri_mail_post(tnri_flight *flight, bool *moved);
+/* A receive is begun: is its header there already? */
+tnr_status tnri_mail_kept(tnri_flight *flight);
+/* Take what a rank of this node has posted. */
+tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved);
+void tnri_mail_end(tnr_world *world);
+
+/* -- near_lane.c -- */
+
+void tnri_cargo_begin_send(tnri_flight *flight);
+/* Pieces of so many bytes as the sender says; TNR_ERR_MPI when that cannot be. */
+tnr_status tnri_cargo_begin_receive(tnri_flight *flight, const tnri_header *header);
+void tnri_cargo_send_step(tnri_flight *flight, bool *moved);
+tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved);
+/* The receiver, whose stream is made, before it accepts: through slots, or out of the sender's memory. */
+void tnri_cargo_choose(tnri_flight *flight);
+/* The sender hears of that. */
+void tnri_cargo_answered(tnri_flight *flight);
+void tnri_cargo_restart(tnri_flight *flight);  /* the same again: counts in the lane go on */
+void tnri_cargo_accepted(tnri_flight *flight); /* a send's slots are no guess any more */
+void tnri_cargo_end(tnri_flight *flight);      /* a send's slots are had back */
+
+extern const tnri_ticket_class tnri_flight_tickets;
+
+#endif /* TENURE_MPI_FLIGHT_INTERNAL_H */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may call now, what MPI's answers mean, and how a world ends. Every public call goes in by tnri_world_enter and out by
+ * tnri_world_leave; the way in costs one atomic exchange, one load, and one question to MPI about the thread.
+ */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include <sched.h>
+#include <time.h>
+
+#include "mpi_internal.h"
+
+tnri_mpi_counts tnri_mpi_live;
+
+/* MPI_Finalize has begun to end our worlds. */
+static atomic_bool stopped;
+
+bool tnri_mpi_running(void) { return !atomic_load_explicit(&stopped, memory_order_acquire); }
+
+void tnri_mpi_stop(void) { atomic_store_explicit(&stopped, true, memory_order_release); }
+
+tnr_status tnri_mpi(const char *op, const char *call, int code)
+{
+    if (TNRI_LIKELY(code == MPI_SUCCESS)) {
+        return TNR_OK;
+    }
+    int kind = 0;
+    char text[MPI_MAX_ERROR_STRING + 1];
+    int length = 0;
+    if (MPI_Error_class(code, &kind) != MPI_SUCCESS || MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+        return tnri_fail(TNR_ERR_MPI, "%s: %s: MPI's code %d", op, call, code);
+    }
+    text[length] = '\0';
+    for (char *at = strchr(text, '\n'); at != NULL; at = strchr(at, '\n')) {
+        *at = ' '; /* one line */
+    }
+    return tnri_fail(TNR_ERR_MPI, "%s: %s: class %d: %s", op, call, kind, text);
+}
+
+tnr_status tnri_mpi_usable(const char *op)
+{
+    int there = 0;
+    int gone = 0;
+    TNR_REQUIRE(MPI_Initialized(&there) == MPI_SUCCESS && MPI_Finalized(&gone) == MPI_SUCCESS, TNR_ERR_MPI,
+                "%s: MPI does not say whether it is initialised", op);
+    TNR_REQUIRE(gone == 0 && tnri_mpi_running(), TNR_ERR_MPI, "%s: MPI was finalised", op);
+    TNR_REQUIRE(there != 0, TNR_ERR_MPI, "%s: MPI is not initialised; the program does that, by MPI_Init_thread", op);
+    return TNR_OK;
+}
+
+tnr_status tnri_mpi_thread(const char *op, tnr_world_threads threads)
+{
+    if (threads != TNR_WORLD_FUNNELED) {
+        return TNR_OK;
+    }
+    int here = 0;
+    TNR_TRY(tnri_mpi(op, "MPI_Is_thread_main", MPI_Is_thread_main(&here)));
+    TNR_REQUIRE(here != 0, TNR_ERR_MPI,
+                "%s: only the thread that initialised MPI may call; TNR_WORLD_SERIALIZED and _MULTIPLE let others", op);
+    return TNR_OK;
+}
+
+tnr_status tnri_world_enter(const char *op, tnr_world *world)
+{
+    TNR_REQUIRE(world != NULL, TNR_ERR_ARGUMENT, "%s: world is NULL", op);
+    TNR_REQUIRE(tnri_mpi_running(), TNR_ERR_MPI, "%s: MPI was finalised", op);
+    TNR_TRY(tnri_mpi_thread(op, world->options.threads));
+    TNR_REQUIRE(atomic_exchange_explicit(&world->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
+                "%s: a call on this world is running", op);
+    if (TNRI_UNLIKELY(world->poison != TNR_OK)) {
+        return tnri_world_leave(world, tnri_fail(world->poison, "%s: the world ended: %s", op, world->poison_text));
+    }
+    return TNR_OK;
+}
+
+tnr_status tnri_world_leave(tnr_world *world, tnr_status status)
+{
+    atomic_store_explicit(&world->inside, 0U, memory_order_release);
+    return status;
+}
+
+tnr_status tnri_world_poison(tnr_world *world, tnr_status status)
+{
+    if (world->poison == TNR_OK && status != TNR_OK) {
+        const char *text = tnr_last_error();
+        memcpy(world->poison_text, text, strlen(text) + 1);
+        world->poison = status;
+    }
+    return status;
+}
+
+uint64_t tnri_milliseconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
+}
+
+int tnri_world_missing(const tnr_world *world)
+{
+    for (int rank = 0; rank < world->size; rank++) {
+        const int near = world->peers[rank].near;
+        if (near >= 0 && rank != world->rank && !tnri_near_alive(world, near)) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+/* Between two looks: how many without giving the core away, and milliseconds between two looks for the dead. */
+enum { SPINS = 256, WATCH_MS = 50 };
+
+tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *request, const char *what)
+{
+    uint64_t begin = 0;
+    uint64_t watched = 0;
+    for (uint64_t tries = 0;; tries++) {
+        int done = 0;
+        const tnr_status status = tnri_mpi(op, "MPI_Test", MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (status != TNR_OK || done != 0) {
+            atomic_fetch_sub_explicit(&tnri_mpi_live.requests, 1U, memory_order_relaxed);
+            return tnri_world_poison(world, status);
+        }
+        if (world->flights != NULL) {
+            TNR_TRY(tnri_world_progress(world));
+        }
+        if (tries < SPINS) {
+            continue;
+        }
+        (void)sched_yield();
+        if (tries % SPINS != 0) {
+            continue;
+        }
+        const uint64_t now = tnri_milliseconds();
+        begin = begin == 0 ? now : begin;
+        if (now - watched < WATCH_MS) {
+            continue;
+        }
+        watched = now;
+        const int missing = tnri_world_missing(world);
+        if (missing >= 0) {
+            return tnri_world_poison(world,
+                                     tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s; the process of rank %d is gone",
+                                               op, world->rank, what, missing));
+        }
+        if (world->options.timeout_ms != 0 && now - begin > world->options.timeout_ms) {
+            return tnri_world_poison(world, tnri_fail(TNR_ERR_PEER, "%s: rank %d has waited for %s for %llu ms", op,
+                                                      world->rank, what, TNRI_LLU(now - begin)));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of tenure::mpi share.
+ *
+ *   world.c      making, comparing, describing, destroying     wire.c      headers as bytes: pure, no MPI
+ *   guard.c      who may call now; MPI's errors; poison        vote.c      all ranks agree, or all hear why not
+ *   stream.c     a view as a stream of elements: pure          flight.c    transfers between two ranks, and their tickets
+ *   near.c       shared memory of a node's ranks               exchange.c  prepared transfers
+ *   collective*.c, broadcast.c, combine.c, parts.c, redistribute.c: all ranks at once; distribution.c: pure
+ *   publish.c, fetch.c, window.c, share.c
+ *
+ * The core is reached through tnr_provider alone.
+ */
+#ifndef TENURE_MPI_MPI_INTERNAL_H
+#define TENURE_MPI_MPI_INTERNAL_H
+
+#include "../storage/provider.h"
+#include "tenure/mpi.h"
+
+/* tnri_fail, TNR_TRY and TNR_REQUIRE of base.h record their texts in the core. */
+#define tnri_record_failure tnr_provider.record_failure
+
+/* ---- Wire headers (wire.c): pure; hostile bytes are refused before anything is allocated ---------------------------------------- */
+
+#define TNRI_WIRE_MAGIC UINT32_C(0x52544E54) /* "TNTR" */
+#define TNRI_WIRE_VERSION 1U
+
+/* What one transfer says of itself. */
+typedef struct tnri_header {
+    uint32_t dtype;
+    uint32_t rank;   /* of the tensor */
+    uint32_t flags;  /* TNRI_WIRE_EAGER ... */
+    uint32_t epoch;  /* of the world */
+    uint32_t number; /* of the transfer between these two ranks, from 1, wraps */
+    uint32_t source; /* rank of the sender in the world */
+    uint32_t channel;
+    uint32_t ack;    /* where the sender waits for the answer: flight.c */
+    uint64_t count;  /* elements */
+    uint64_t bytes;  /* count * element size */
+    uint64_t chunk;  /* most bytes in one message */
+    uint64_t domain; /* serial and allocation of the source: information only */
+    uint64_t allocation;
+    int64_t shape[TNR_MAX_RANK];
+} tnri_header;
+
+enum { TNRI_WIRE_EAGER = 1, TNRI_WIRE_SHARED = 2 };
+
+/* Most bytes in one message: far from where counts of 32 bits end. */
+#define TNRI_CHUNK_MOST (UINT64_C(1) << 30U)
+
+/* Bytes of a header of this rank, and of the longest; little-endian, 8-byte fields, checksum last. */
+#define TNRI_WIRE_FIXED_BYTES 96U
+#define TNRI_WIRE_BYTES(rank) (TNRI_WIRE_FIXED_BYTES + 8U * (uint32_t)(rank))
+#define TNRI_WIRE_MOST_BYTES TNRI_WIRE_BYTES(TNR_MAX_RANK)
+
+/* What a header must agree with to be taken. */
+typedef struct tnri_wire_limits {
+    uint32_t epoch;
+    uint32_t source;
+    uint32_t channel;
+    uint64_t most_bytes; /* payloads above are TNR_ERR_MEMORY; UINT64_MAX: no cap (0 takes empty ones only) */
+} tnri_wire_limits;
+
+uint32_t tnri_wire_encode(const tnri_header *header, unsigned char *bytes);
+/*
+ * TNR_ERR_MPI with what is wrong; *header is written on success only. `bytes` may be any `length` bytes: the whole message, the
+ * header and, when the flag EAGER says so, exactly its payload behind it. The caller compares `number` and `ack`.
+ */
+tnr_status tnri_wire_decode(const char *op, const unsigned char *bytes, uint64_t length, const tnri_wire_limits *limits,
+                            tnri_header *header);
+
+/* The same checks on a header that came as it is, through the node's shared memory. `payload`: bytes behind it. */
+tnr_status tnri_wire_check(const char *op, const tnri_header *header, uint64_t payload, const tnri_wire_limits *limits);
+
+/* ---- Streams (stream.c): pure --------------------------------------------------------------------------------------------------- */
+
+/*
+ * Elements of a layout in column-major order of their indices, as bytes 0 .. bytes-1: axes of extent 1 dropped, neighbours merged where
+ * strides chain, never reordered. run_bytes: consecutive bytes in memory at a time; `dense` when that is all of them.
+ */
+typedef struct tnri_stream {
+    char *data; /* first element */
+    size_t element_bytes;
+    int rank;
+    int64_t shape[TNR_MAX_RANK];
+    int64_t strides[TNR_MAX_RANK]; /* in elements */
+    uint64_t bytes;
+    uint64_t run_bytes;
+    bool dense;
+} tnri_stream;
+
+void tnri_stream_make(tnri_stream *stream, void *data, tnr_dtype dtype, int rank, const int64_t *shape,
+                      const int64_t *strides);
+/* Copy bytes [begin, begin + bytes) of the stream, whole elements, out of or into memory. */
+void tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, void *buffer);
+void tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, const void *buffer);
+/* Where the element at this byte of the stream lies. */
+char *tnri_stream_at(const tnri_stream *stream, uint64_t begin);
+/*
+ * A derived type for a piece of at most 1 GiB (nested hvector, MPI_BYTE inside), committed and counted, relative to the piece's first
+ * element: the same one serves all pieces that are as many whole slices. TNR_ERR_UNSUPPORTED for runs of one byte.
+ */
+tnr_status tnri_stream_type(const char *op, const tnri_stream *stream, uint64_t begin, uint64_t bytes,
+                            MPI_Datatype *type);
+void tnri_stream_type_free(MPI_Datatype *type);
+/* Largest span from `begin` that has at most `most` bytes and is one box: whole slices, or part of one; >= one element. */
+uint64_t tnri_stream_span(const tnri_stream *stream, uint64_t begin, uint64_t most);
+/* A good size of all messages but the last: whole outer slices that fit `most`, else whole elements; >= one element. */
+uint64_t tnri_stream_message(const tnri_stream *stream, uint64_t most);
+
+/* A piece of a stream as boxes, each of them one strided block; strides are the stream's. */
+typedef struct tnri_box {
+    char *data;
+    int rank;
+    int64_t shape[TNR_MAX_RANK];
+    uint64_t bytes;
+} tnri_box;
+typedef struct tnri_boxes {
+    const tnri_stream *stream;
+    int64_t next; /* elements */
+    int64_t end;
+} tnri_boxes;
+void tnri_boxes_start(tnri_boxes *boxes, const tnri_stream *stream, uint64_t begin, uint64_t bytes);
+bool tnri_boxes_next(tnri_boxes *boxes, tnri_box *box);
+
+/* Chunk `index` of `bytes` cut into pieces of at most `most`: pieces add up exactly. Pure. */
+uint64_t tnri_chunk_count(uint64_t bytes, uint64_t most);
+void tnri_chunk(uint64_t bytes, uint64_t most, uint64_t index, uint64_t *begin, uint64_t *length);
+
+/* ---- World ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Tags of the world's own communicator, all below 32768: a header's is its channel. */
+enum {
+    TNRI_TAG_HEADER = 0,    /* + channel */
+    TNRI_TAG_ANSWER = 4096, /* + number % TNRI_TAG_NUMBERS */
+    TNRI_TAG_DATA = 16384,  /* + number % TNRI_TAG_NUMBERS */
+    TNRI_TAG_NUMBERS = 8192,
+    TNRI_TAG_EXCHANGE = 28672,   /* prepared exchanges: + number % 2048 */
+    TNRI_TAG_COLLECTIVE = 31744, /* pieces of collectives and redistribution: + 0 .. 1023 */
+    TNRI_TAG_MOST = 32767        /* every MPI has so many */
+};
+/* The channel on which collective calls move data, beyond those of programs and of exchanges that are being prepared. */
+enum { TNRI_CHANNEL_COLLECTIVE = 2 * TNR_WORLD_CHANNELS };
+
+enum { TNRI_TAG_EXCHANGES = 2048, TNRI_TAG_COLLECTIVES = 1024 }; /* what the numbers of the last two wrap at */
+
+/* Tag of a number that only grows: `base` and `numbers` are a pair from above. */
+static inline int tnri_tag(int base, uint32_t numbers, uint64_t number) { return base + (int)(number % numbers); }
+
+/* What is known of one rank of the world. */
+typedef struct tnri_peer {
+    int process;   /* its rank in MPI_COMM_WORLD */
+    int near;      /* its rank among those of this node; -1: on another */
+    int64_t pid;   /* its process, when this one can watch it (same node, same names of processes); else 0 */
+    uint32_t sent; /* numbers of the last transfers in each direction */
+    uint32_t received;
+} tnri_peer;
+
+typedef struct tnri_near tnri_near;     /* near.c */
+typedef struct tnri_flight tnri_flight; /* flight.c */
+
+/*
+ * What lives in a world and keeps it from being destroyed: exchanges, windows, published groups. First member of their structs;
+ * tnri_dependent_add and _remove by a thread that is inside the world.
+ */
+typedef struct tnri_dependent {
+    struct tnri_dependent *next;
+    struct tnri_dependent *previous;
+    void (*finalize)(
+        struct tnri_dependent *dependent); /* MPI_Finalize begins: give back what is MPI's; NULL: nothing is */
+    /* The world, ended by an error or by MPI_Finalize, is destroyed: give everything back. Removed already; NULL: stays as it is */
+    void (*end)(struct tnri_dependent *dependent);
+} tnri_dependent;
+
+struct tnr_world {
+    tnr_domain *home;
+    tnr_block record;
+    MPI_Comm comm; /* this world's own duplicate of the program's communicator; MPI_COMM_NULL once MPI is finalised */
+    MPI_Comm node; /* its ranks that share memory */
+    int rank;
+    int size;
+    int node_rank;
+    int node_size;
+    int nodes;
+    int process;
+    uint32_t
+        epoch; /* counts worlds: the same on all ranks of one, and never the same again in two worlds of one process */
+    tnr_world_options options; /* defaults filled in */
+    tnri_peer *peers;          /* by rank */
+    atomic_uint inside;        /* a thread is */
+    tnr_status poison;
+    char poison_text[TNR_ERROR_TEXT_BYTES];
+    tnri_flight *flights; /* in flight, in order of their start */
+    tnri_flight *free_flights;
+    struct tnri_flights *transfers;     /* what both lists are made of (flight.c) */
+    tnri_near *near;                    /* NULL: ranks of this node go through MPI too */
+    struct tnri_collective *collective; /* room of collective calls (collective.c) */
+    uint64_t tickets;                   /* alive */
+    tnri_dependent *dependents;         /* exchanges, windows, published groups */
+    struct tnr_world *older;            /* worlds of this process that live, newest first (world.c) */
+    uint64_t sends[TNR_PATH_END];
+    uint64_t sent_bytes[TNR_PATH_END];
+};
+
+/* -- guard.c -- */
+
+/* Is MPI usable: initialised and not finalised? TNR_ERR_MPI otherwise. */
+tnr_status tnri_mpi_usable(const char *op);
+/* May MPI be called for a world that was made? Set to false by world.c when MPI_Finalize has begun; costs one load. */
+bool tnri_mpi_running(void);
+void tnri_mpi_stop(void);
+/* May this thread call: TNR_ERR_MPI when the level lets only the main thread, and this is another. */
+tnr_status tnri_mpi_thread(const char *op, tnr_world_threads threads);
+/* Milliseconds of a clock that never steps back. */
+uint64_t tnri_milliseconds(void);
+/*
+ * Wait for a request of the world, letting flights go on. TNR_ERR_PEER when a rank of this node is gone or timeout_ms passed, TNR_ERR_MPI when
+ * MPI failed: the world is poisoned then, and the request perhaps still active (*request not null): its buffers must stay.
+ * `what` ends "op: waits for ...". Counts the request's end.
+ */
+tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *request, const char *what);
+/* The one way into a world: not NULL, MPI usable, the right thread, nobody else inside (TNR_ERR_BUSY), not poisoned. */
+tnr_status tnri_world_enter(const char *op, tnr_world *world);
+/* A rank of this node whose process is gone; -1: none is known. */
+int tnri_world_missing(const tnr_world *world);
+/* Leave; gives `status` back. */
+tnr_status tnri_world_leave(tnr_world *world, tnr_status status);
+/* TNR_OK for MPI_SUCCESS, else TNR_ERR_MPI with MPI's class and text: "op: MPI_Isend: ...". */
+tnr_status tnri_mpi(const char *op, const char *call, int code);
+/* The last recorded error ends the world; gives it back. Called where bytes may have moved. */
+tnr_status tnri_world_poison(tnr_world *world, tnr_status status);
+
+/* Counts of what MPI holds for us, in all worlds. */
+typedef struct tnri_mpi_counts {
+    atomic_ullong requests;
+    atomic_ullong datatypes;
+    atomic_ullong communicators;
+    atomic_ullong windows;
+} tnri_mpi_counts;
+extern tnri_mpi_counts tnri_mpi_live;
+
+/* -- vote.c -- */
+
+/*
+ * All ranks bring a status; TNR_OK when all did. Else each failing rank gets its own back (text as it was), the others TNR_ERR_PEER with
+ * the smallest failing rank's number and text. Collective; the one place where ranks agree.
+ */
+tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status mine);
+/* Most words that can be compared at once. */
+#define TNRI_VOTE_WORDS 48
+/*
+ * The same, and TNR_ERR_PEER on all ranks when the `words` of all ranks are not the same: "what: rank 0 has 3, rank 2 has 4". `what`
+ * names the words, separated by commas; the last name goes for the rest. A rank that fails may bring any words.
+ */
+tnr_status tnri_vote_same(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
+                          int count);
+/* Both, while there is no world yet: waits inside MPI. words NULL: nothing to compare. */
+tnr_status tnri_vote_over(const char *op, MPI_Comm comm, int rank, int size, tnr_status mine, const char *what,
+                          const uint64_t *words, int count);
+
+/* -- world.c -- */
+
+void tnri_dependent_add(tnr_world *world, tnri_dependent *dependent);
+void tnri_dependent_remove(tnr_world *world, tnri_dependent *dependent);
+/* MPI_Comm_free and the count; MPI_COMM_NULL is fine. */
+tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm);
+
+/* -- flight.c -- */
+
+/* Let everything in flight go on a little. */
+tnr_status tnri_world_progress(tnr_world *world);
+tnr_status tnri_flights_make(tnr_world *world); /* room for options.tickets */
+/* Before shared memory and communicators go: what a poisoned world still has in flight is called off as far as MPI lets us. */
+void tnri_flights_stop(tnr_world *world);
+void tnri_flights_free(tnr_world *world);
+
+/* -- collective.c -- */
+
+tnr_status tnri_collective_make(tnr_world *world);
+void tnri_collective_free(tnr_world *world);
+
+/* -- near.c -- */
+
+/* Collective over the node's ranks; leaves world->near NULL when options or the system do not allow it: that is no error. */
+tnr_status tnri_near_make(tnr_world *world);
+void tnri_near_free(tnr_world *world); /* MPI is usable, or only memory is given back */
+/* Is the process of this rank of the node still there? True where it cannot be watched (tnri_peer.pid 0). */
+bool tnri_near_alive(const tnr_world *world, int near);
+
+#endif /* TENURE_MPI_MPI_INTERNAL_H */

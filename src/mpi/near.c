@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that the ranks of one node share, for transfers among them.
+ *
+ * One segment for all of a world's ranks on a node, a part for each: lanes, slots, and a ring of headers from each of the others. It is POSIX shared memory, not an MPI
+ * window: freeing a window is collective, destroying a world is not, and this segment can go back after MPI_Finalize too. It has no
+ * name any more once all have mapped it, so that nothing is left behind however a process ends, but in the milliseconds between.
+ *
+ * Guarantees: pages are reserved when the world is made (a full /dev/shm is no bus error later), each part by its own rank. Where the
+ * system does not lend the memory, or only some ranks reach it, transfers go by messages.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "flight_internal.h"
+#include "group_internal.h"
+
+enum { SLOTS = 8, PAGE = 4096, TRIES = 16 };
+
+typedef char segment_name[64];
+
+/* The first lane of a rank. */
+static tnri_lane *first_lane(const tnri_near *near, int rank)
+{
+    return (tnri_lane *)(void *)((char *)near->mapping + (uint64_t)rank * near->part);
+}
+
+static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+static void plan(const tnr_world *world, tnri_near *near)
+{
+    near->lanes = world->transfers->count;
+    near->slots = SLOTS;
+    near->slot_bytes = world->options.shared_bytes / SLOTS;
+    near->slot_bytes -= near->slot_bytes % (near->slot_bytes >= PAGE ? PAGE : 64U);
+    near->slots_begin = pages((uint64_t)near->lanes * sizeof(tnri_lane));
+    near->mail_begin = near->slots_begin + pages(near->slot_bytes * SLOTS);
+    near->part = near->mail_begin + pages((uint64_t)world->node_size * TNRI_MAIL_ENTRIES * sizeof(tnri_mail));
+    near->free_slots = (1U << SLOTS) - 1U;
+    near->guessed = 0;
+    near->mapping = NULL;
+    near->mapped = (size_t)(near->part * (uint64_t)world->node_size);
+}
+
+/* A new segment of this size; the descriptor, or -1. */
+static int create_segment(segment_name name, size_t bytes)
+{
+    for (int try = 0; try < TRIES; try++) {
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        (void)snprintf(name, sizeof(segment_name), "/tenure-%ld-%lx-%d", (long)getpid(),
+                       (unsigned long)now.tv_sec * 1000000000UL + (unsigned long)now.tv_nsec, try);
+        const int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+        if (file >= 0) {
+            if (ftruncate(file, (off_t)bytes) == 0) {
+                return file;
+            }
+            (void)close(file);
+            (void)shm_unlink(name);
+            break;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    name[0] = '\0';
+    return -1;
+}
+
+/* Map the segment and reserve this rank's part. */
+static bool map_segment(const tnr_world *world, tnri_near *near, int file)
+{
+    const off_t begin = (off_t)(near->part * (uint64_t)world->node_rank);
+    if (file < 0 || posix_fallocate(file, begin, (off_t)near->part) != 0) {
+        return false;
+    }
+    void *mapping = mmap(NULL, near->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mapping == MAP_FAILED) {
+        return false;
+    }
+    near->mapping = mapping;
+    return true;
+}
+
+/* Collective over the node: *all when every rank has it mapped. */
+static tnr_status map_together(const char *op, const tnr_world *world, tnri_near *near, bool willing, bool *all)
+{
+    segment_name name = "";
+    int file = -1;
+    if (world->node_rank == 0 && willing) {
+        file = create_segment(name, near->mapped);
+    }
+    tnr_status status = tnri_mpi(op, "MPI_Bcast", MPI_Bcast(name, (int)sizeof(name), MPI_CHAR, 0, world->node));
+    if (status == TNR_OK && world->node_rank != 0 && willing && name[0] != '\0') {
+        file = shm_open(name, O_RDWR, 0);
+    }
+    int mine = status == TNR_OK && willing && map_segment(world, near, file) ? 1 : 0;
+    int least = 0;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (status == TNR_OK) {
+        status = tnri_mpi(op, "MPI_Allreduce", MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, world->node));
+    }
+    if (world->node_rank == 0 && name[0] != '\0') {
+        (void)shm_unlink(name);
+    }
+    *all = status == TNR_OK && least == 1;
+    return status;
+}
+
+/* May every rank of the node read its neighbour's memory? Collective over the node. */
+static tnr_status try_reading(const char *op, const tnr_world *world, tnri_near *near)
+{
+    static const uint64_t word = UINT64_C(0x74656E7572650001);
+    const int neighbour = (world->node_rank + 1) % world->node_size;
+    tnri_lane *own = first_lane(near, world->node_rank);
+    own->address = (uint64_t)(uintptr_t)&word;
+    TNR_TRY(tnri_mpi(op, "MPI_Barrier", MPI_Barrier(world->node)));
+    int mine = 0;
+    for (int rank = 0; rank < world->size; rank++) {
+        const tnri_peer *peer = &world->peers[rank];
+        uint64_t seen = 0;
+        const tnri_peer_span span = {&seen, first_lane(near, neighbour)->address, sizeof(seen)};
+        if (peer->near == neighbour && peer->pid > 0) {
+            mine = tnri_peer_read(peer->pid, &span, 1) && seen == word;
+        }
+    }
+    int least = 0;
+    TNR_TRY(tnri_mpi(op, "MPI_Allreduce", MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, world->node)));
+    own->address = 0;
+    near->reads = least == 1;
+    return TNR_OK;
+}
+
+static void unmap(tnri_near *near)
+{
+    if (near->mapping != NULL) {
+        (void)munmap(near->mapping, near->mapped);
+        near->mapping = NULL;
+    }
+}
+
+tnr_status tnri_near_make(tnr_world *world)
+{
+    static const char *const op = "world create";
+    world->near = NULL;
+    if (world->options.no_shared || world->node_size == 1) {
+        return TNR_OK;
+    }
+    tnr_block record = {NULL, 0, 0, 0};
+    tnri_near none;
+    const uint64_t bytes = sizeof(tnri_near) + (uint64_t)world->node_size * sizeof(tnri_ends);
+    const tnr_status memory = tnr_provider.record_take(world->home, bytes, &record);
+    tnri_near *near = memory == TNR_OK ? record.address : &none;
+    bool all = false;
+    memset(near, 0, memory == TNR_OK ? bytes : sizeof(*near));
+    near->ends = (tnri_ends *)(near + 1);
+    plan(world, near);
+    tnr_status status = map_together(op, world, near, memory == TNR_OK, &all);
+    if (all) {
+        status = try_reading(op, world, near);
+        all = status == TNR_OK;
+    }
+    if (all) {
+        near->record = record;
+        world->near = near;
+        return TNR_OK;
+    }
+    unmap(near);
+    if (memory == TNR_OK) {
+        tnr_provider.record_give(world->home, &record);
+    }
+    return memory != TNR_OK ? memory : status;
+}
+
+void tnri_near_free(tnr_world *world)
+{
+    tnri_near *near = world->near;
+    if (near == NULL) {
+        return;
+    }
+    tnri_mail_end(world);
+    world->near = NULL;
+    unmap(near);
+    const tnr_block record = near->record;
+    tnr_provider.record_give(world->home, &record);
+}
+
+bool tnri_near_alive(const tnr_world *world, int near)
+{
+    for (int rank = 0; rank < world->size; rank++) {
+        if (world->peers[rank].near == near) {
+            const int64_t pid = world->peers[rank].pid;
+            return pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+        }
+    }
+    return true;
+}
+
+tnri_lane *tnri_near_lane(const tnr_world *world, int near, uint32_t index)
+{
+    return first_lane(world->near, near) + index;
+}
+
+char *tnri_near_slot(const tnr_world *world, int near, uint32_t slot)
+{
+    char *part = (char *)world->near->mapping + (uint64_t)near * world->near->part;
+    return part + world->near->slots_begin + slot * world->near->slot_bytes;
+}
