@@ -35,9 +35,10 @@ typedef struct tnr_slot {
 
 /** What a descriptor says. */
 typedef struct tnr_descriptor {
-    bool vacant;             /**< taken, or of an epoch that ended: nothing else means anything but an own entry's `owner` */
-    uint32_t owner;          /**< index in the owner table, of its own rank */
-    tnr_domain_id domain;    /**< the owner's; an adopted owner gets the group's home. process - 1: its rank in MPI_COMM_WORLD */
+    bool vacant;    /**< taken, or of an epoch that ended: nothing else means anything but an own entry's `owner` */
+    uint32_t owner; /**< index in the owner table, of its own rank */
+    tnr_domain_id
+        domain; /**< the owner's; an adopted owner gets the group's home. process - 1: its rank in MPI_COMM_WORLD */
     uint64_t allocation;     /**< the owner's number in that domain */
     tnr_placement placement; /**< the owner's */
     tnr_dtype dtype;

@@ -54,7 +54,7 @@ typedef enum tnr_world_path {
     TNR_PATH_DIRECT,   /**< dense at this end: MPI reads or writes the tensor itself */
     TNR_PATH_DERIVED,  /**< strided, long runs: MPI walks the layout by a derived datatype */
     TNR_PATH_PACKED,   /**< packed and unpacked piece by piece, while other pieces travel */
-    TNR_PATH_SHARED,   /**< ranks of one node: piece by piece through shared memory, or, up to some MiB and dense at both ends,
+    TNR_PATH_SHARED, /**< ranks of one node: piece by piece through shared memory, or, up to some MiB and dense at both ends,
                             out of the sender's memory in one copy; no MPI in between */
     TNR_PATH_END
 } tnr_world_path;
@@ -63,11 +63,11 @@ typedef enum tnr_world_path {
 typedef struct tnr_world_options {
     size_t size; /**< sizeof(tnr_world_options) */
     tnr_world_threads threads;
-    int tickets;                /**< operations in flight at one time, 1 to 4096; 0: 256 */
-    uint64_t eager_bytes;       /**< payloads up to this travel with the header, at most 3 KiB; 0: 2 KiB. In a node: what fits
+    int tickets;          /**< operations in flight at one time, 1 to 4096; 0: 256 */
+    uint64_t eager_bytes; /**< payloads up to this travel with the header, at most 3 KiB; 0: 2 KiB. In a node: what fits
                                      some 170 bytes */
-    uint64_t chunk_bytes;       /**< most in one message, 4 KiB to 1 GiB; 0: 1 MiB */
-    uint64_t pack_bytes;        /**< one piece of packed transfers between nodes, 4 KiB to 1 GiB; 0: 512 KiB */
+    uint64_t chunk_bytes; /**< most in one message, 4 KiB to 1 GiB; 0: 1 MiB */
+    uint64_t pack_bytes;  /**< one piece of packed transfers between nodes, 4 KiB to 1 GiB; 0: 512 KiB */
     uint64_t derived_run_bytes; /**< runs from so many bytes on go by derived datatype; 0: 256; UINT64_MAX: never */
     uint64_t shared_bytes;      /**< shared memory of each rank for transfers in its node, 64 KiB to 1 GiB; 0: 2 MiB */
     bool no_shared;             /**< use MPI messages between the ranks of a node too */
@@ -412,9 +412,8 @@ typedef struct tnr_share {
     int device;       /**< suggested device number; TNR_NONE: no hint, or the environment chose already */
     int local_rank;
     int local_size;
-    bool launcher_bound; /**< the launcher gave this rank CPUs that no other rank of the host has */
-    bool
-        oversubscribed; /**< ranks of this host have to share cores: there are fewer of them than ranks */
+    bool launcher_bound;  /**< the launcher gave this rank CPUs that no other rank of the host has */
+    bool oversubscribed;  /**< ranks of this host have to share cores: there are fewer of them than ranks */
     char reason[160];     /**< one sentence */
     uint64_t reserved[8]; /**< 0 */
 } tnr_share;
