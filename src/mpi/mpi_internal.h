@@ -241,19 +241,30 @@ extern tnri_mpi_counts tnri_mpi_live;
 
 /* -- vote.c -- */
 
-/*
- * All ranks bring a status; TNR_OK when all did. Else each failing rank gets its own back (text as it was), the others TNR_ERR_PEER with
- * the smallest failing rank's number and text. Collective; the one place where ranks agree.
- */
-tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status mine);
 /* Most words that can be compared at once. */
 #define TNRI_VOTE_WORDS 48
+
 /*
- * The same, and TNR_ERR_PEER on all ranks when the `words` of all ranks are not the same: "what: rank 0 has 3, rank 2 has 4". `what`
- * names the words, separated by commas; the last name goes for the rest. A rank that fails may bring any words.
+ * All ranks bring a status; TNR_OK when all did. Else each failing rank gets its own back (text as it was), the others TNR_ERR_PEER with
+ * the smallest failing rank's number and text. And TNR_ERR_PEER on all ranks when the `words` of all ranks are not the same:
+ * "what: rank 0 has 3, rank 2 has 4". `what` names the words, separated by commas; the last name goes for the rest. A rank that
+ * fails may bring any words. Collective; the one place where ranks agree.
  */
-tnr_status tnri_vote_same(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
-                          int count);
+tnr_status tnri_vote_words(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
+                           int count);
+
+/* What failed here has failed: said once more where compilers and analysers see it. */
+static inline tnr_status tnri_vote_same(const char *op, tnr_world *world, tnr_status mine, const char *what,
+                                        const uint64_t *words, int count)
+{
+    const tnr_status all = tnri_vote_words(op, world, mine, what, words, count);
+    return mine != TNR_OK && all == TNR_OK ? mine : all;
+}
+
+static inline tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status mine)
+{
+    return tnri_vote_same(op, world, mine, "", NULL, 0);
+}
 /* Both, while there is no world yet: waits inside MPI. words NULL: nothing to compare. */
 tnr_status tnri_vote_over(const char *op, MPI_Comm comm, int rank, int size, tnr_status mine, const char *what,
                           const uint64_t *words, int count);

@@ -66,6 +66,11 @@ static int gather_cores(const tnri_share_rank *ranks, int count, const int *grou
 /* Part `part` of `extent` in `parts`, as tnr_block_range. */
 static void block(int extent, int parts, int part, int *start, int *length)
 {
+    if (parts < 1) { /* nobody to share with: as no caller has it */
+        *start = 0;
+        *length = extent;
+        return;
+    }
     const int least = extent / parts;
     const int longer = extent % parts;
     *length = least + (part < longer ? 1 : 0);

@@ -169,13 +169,8 @@ static tnr_status run(vote *of, tnr_status mine, const char *what, const uint64_
     return mine != TNR_OK ? tnri_fail(mine, "%s", of->text) : verdict;
 }
 
-tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status mine)
-{
-    return tnri_vote_same(op, world, mine, "", NULL, 0);
-}
-
-tnr_status tnri_vote_same(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
-                          int count)
+tnr_status tnri_vote_words(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
+                           int count)
 {
     vote of = {.op = op, .world = world, .comm = world->comm, .rank = world->rank, .size = world->size};
     return run(&of, mine, what, words, count);

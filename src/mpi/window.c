@@ -116,7 +116,7 @@ static void window_close(void *state)
     while (*at != NULL && *at != of) {
         at = &(*at)->next;
     }
-    if (*at == of) {
+    if (*at != NULL) {
         *at = of->next;
     }
     (void)pthread_rwlock_unlock(&windows_lock);
