@@ -21,10 +21,10 @@ void layout_draw_shape(uint64_t *state, int64_t most, layout_shape *shape)
         shape->rank = (int)layout_below(state, 6);
         shape->count = 1;
         room = 1;
-        for (int axis = 0; axis < shape->rank; axis++) {
+        for (int axis = 0; axis < shape->rank && room <= most; axis++) { /* too many: drawn anew, nothing overflows */
             const uint64_t limit = layout_below(state, 3) == 0 ? (uint64_t)most : 9;
             shape->shape[axis] = 1 + (int64_t)layout_below(state, limit);
-            room = room > most ? room : room * shape->shape[axis];
+            room *= shape->shape[axis];
             shape->shape[axis] -= layout_below(state, 40) == 0 ? shape->shape[axis] : 0;
             shape->count *= shape->shape[axis];
         }
