@@ -215,12 +215,13 @@ void tnri_vectors_at(const tnri_window_steps *steps, int64_t vector, tnri_vector
 {
     at->indices = steps->indices;
     at->result = 0;
-    for (int i = 0; i < steps->batch_rank; ++i) {
+    int i = 0;
+    do { // there is always a first axis
         at->index[i] = vector % steps->batch_shape[i];
         vector /= steps->batch_shape[i];
         at->indices += at->index[i] * steps->batch[i];
         at->result += at->index[i] * steps->result[i];
-    }
+    } while (++i < steps->batch_rank);
 }
 
 int64_t tnri_vectors_run(const tnri_window_steps *steps, const tnri_vectors *at, int64_t most)

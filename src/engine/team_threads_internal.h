@@ -77,7 +77,7 @@ static inline int64_t tnri_team_now(void)
 int tnri_team_place(const tnri_team *team);
 
 /* What a worker's thread does: until team->quit. */
-void *tnri_team_worker(void *lane);
+void *tnri_team_worker(void *argument);
 
 /* Tell the workers, all idle or asleep, to look at team->quit. */
 void tnri_team_dismiss(tnri_team *team);
