@@ -30,7 +30,16 @@
  * engine's domain: over a numa domain (topology.h), outputs carry that node.
  *
  * Threads: an engine is its caller's. A second thread inside it gets TNR_ERR_BUSY at once. Two engines never wait for each
- * other. After fork, a child may go on using an engine: it then computes on the calling thread alone.
+ * other.
+ *
+ * fork: waits until no other thread is in one of the few stretches of a call that must not be cut, so a child may go on using
+ * everything, whatever other threads did at that moment; it never waits for them. Such a stretch is a few instructions long; but
+ * a product that another thread computes by BLIS, and the discovery of a topology, are waited for whole, and no other begins
+ * meanwhile. Engines compute on the calling thread alone in a child. An engine in which another thread was at the moment of
+ * the fork, and a tensor that such a call, mapping or ticket had leased, stay TNR_ERR_BUSY there; what that thread alone knew
+ * of is never given back. This holds for fork alone, not for calls that run no pthread_atfork handlers (vfork, _Fork, clone).
+ * While fork runs, other threads may be held up inside the library: a handler that was registered before the library was
+ * loaded must neither wait for one nor call the library.
  */
 #ifndef TENURE_ENGINE_H
 #define TENURE_ENGINE_H

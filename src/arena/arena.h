@@ -61,7 +61,7 @@ typedef struct tnri_slab {
     tnri_slab_chunk *chunks;
     uint64_t chunk_count;
     uint64_t slots;    /* in all chunks */
-    tnri_lock growing; /* held by the one thread that asks the home for a chunk; taken before `lock` */
+    tnri_turn growing; /* held by the one thread that asks the home for a chunk; taken before `lock` */
 } tnri_slab;
 
 /*

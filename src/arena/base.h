@@ -151,11 +151,22 @@ tnr_status tnri_mint_serial(const char *op, _Atomic uint64_t *last, uint64_t *se
 
 /*
  * One word, so that taking and giving an uncontended lock costs one atomic exchange. Held only for short, bounded, non-blocking
- * stretches; a waiter spins a little and then yields its time slice (lock.c). Without threads (lock_none.c) it is empty.
+ * stretches, and never while code of the program's runs; a waiter spins a little and then yields its time slice (lock.c).
+ * Without threads (lock_none.c) it is empty.
+ *
+ * fork waits until no other thread holds one, for a child would wait for ever (lock_fork.c): each thread counts what it holds.
  */
 typedef struct tnri_lock {
-    atomic_uint word;
+    atomic_uint word; /* the number of the process whose thread holds it; any other: it is free */
 } tnri_lock;
+
+/*
+ * A lock for long stretches: fork does not wait for it. What another thread had taken is free in a child, so what it guards is
+ * right at every moment, as when whatever was made is published at the end. The mutex of an allocator may be waited for here.
+ */
+typedef struct tnri_turn {
+    atomic_uint word; /* as a short lock's */
+} tnri_turn;
 
 #ifndef TNRI_THREADS
 #define TNRI_THREADS 1
@@ -168,23 +179,131 @@ void tnri_lock_wait(tnri_lock *lock) TNRI_COLD;
 /* Between two looks at what another thread is about to change, the tries-th time. */
 void tnri_relax(unsigned tries) TNRI_COLD;
 
+/* What a thread holds, for fork. */
+typedef struct tnri_holds {
+    atomic_uint held;    /* written by the thread alone */
+    atomic_uint open;    /* 0: a fork is under way, or the thread is not listed */
+    bool listed;         /* guarded by the list's mutex, as the two links */
+    bool ended;          /* the thread is at its end, and may not be listed any more */
+    bool late;           /* holds the list's mutex for as long as it holds anything */
+    atomic_uint foreign; /* tnri_foreign_begin less tnri_foreign_end; of the thread alone */
+    struct tnri_holds *next;
+    struct tnri_holds *previous;
+} tnri_holds;
+
+/* The fast model of thread-local data, where a library that is loaded late may have it. */
+#if defined(__GNUC__) && defined(__GLIBC__)
+#define TNRI_HIDDEN __attribute__((visibility("hidden")))
+#define TNRI_FAST_LOCAL __attribute__((visibility("hidden"), tls_model("initial-exec")))
+#else
+#define TNRI_HIDDEN
+#define TNRI_FAST_LOCAL
+#endif
+extern TNRI_THREAD_LOCAL tnri_holds tnri_holds_here TNRI_FAST_LOCAL;
+
+/*
+ * Either the thread sees that a fork is under way, or the forking thread sees that it holds something. On x86 the locked
+ * instruction by which a lock is taken stands between the two and orders them. A child may find the word of a lock changed by a
+ * thread that was about to see the fork: that is why the word tells whose it is.
+ */
+#if defined(__x86_64__) || defined(__i386__)
+#define TNRI_HOLD_ORDER memory_order_relaxed
+#else
+#define TNRI_HOLD_ORDER memory_order_seq_cst
+#endif
+
+extern unsigned tnri_process TNRI_HIDDEN;
+
+/* A number of this process: a forked child's is another one than its parents'. Never 0. */
+static inline unsigned tnri_process_number(void) { return tnri_process; }
+
+static inline void tnri_hold_begin(void)
+{
+    tnri_holds *here = &tnri_holds_here;
+    const unsigned held = atomic_load_explicit(&here->held, memory_order_relaxed);
+    atomic_store_explicit(&here->held, held + 1U, TNRI_HOLD_ORDER);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+bool tnri_hold_stays(void) TNRI_COLD;
+
+/* After an atomic read-modify-write operation; false when the lock must be given back and taken anew. */
+static inline bool tnri_hold_stands(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    return TNRI_LIKELY(atomic_load_explicit(&tnri_holds_here.open, TNRI_HOLD_ORDER) != 0U) || tnri_hold_stays();
+}
+
+void tnri_hold_ended(void) TNRI_COLD;
+
+static inline void tnri_hold_end(void)
+{
+    tnri_holds *here = &tnri_holds_here;
+    const unsigned held = atomic_load_explicit(&here->held, memory_order_relaxed);
+    atomic_store_explicit(&here->held, held - 1U, memory_order_release);
+    if (TNRI_UNLIKELY(atomic_load_explicit(&here->open, memory_order_relaxed) == 0U)) {
+        tnri_hold_ended();
+    }
+}
+
+/* For short stretches without a lock, to be ended by tnri_hold_end: no fork cuts them, and nothing is changed before. */
+void tnri_hold_take(void);
+
+void tnri_hold_again(void) TNRI_COLD;
+void tnri_lock_again(tnri_lock *lock) TNRI_COLD;
+
+/*
+ * Around calls into another library that has locks of its own and no fork handlers: no fork while one runs, for a child would
+ * wait for such a lock. May take long; a fork that waits for it holds up only those that want to begin another one. Not one in
+ * another, and not while a short lock is held.
+ */
+void tnri_foreign_begin(void);
+void tnri_foreign_end(void);
+
+void tnri_turn_take(tnri_turn *turn);
+static inline void tnri_turn_give(tnri_turn *turn) { atomic_store_explicit(&turn->word, 0U, memory_order_release); }
+
 static inline void tnri_lock_take(tnri_lock *lock)
 {
-    if (TNRI_UNLIKELY(atomic_exchange_explicit(&lock->word, 1U, memory_order_acquire) != 0U)) {
+    tnri_hold_begin();
+    const unsigned here = tnri_process_number();
+    if (TNRI_UNLIKELY(atomic_exchange_explicit(&lock->word, here, memory_order_acquire) == here)) {
         tnri_lock_wait(lock);
+    }
+    if (TNRI_UNLIKELY(!tnri_hold_stands())) {
+        tnri_lock_again(lock);
     }
 }
 
 /* Take the lock if it is free: for paths that keep the waiting, and the stack it needs, in a function apart. */
 static inline bool tnri_lock_try(tnri_lock *lock)
 {
-    return atomic_exchange_explicit(&lock->word, 1U, memory_order_acquire) == 0U;
+    tnri_hold_begin();
+    const unsigned here = tnri_process_number();
+    if (TNRI_UNLIKELY(atomic_exchange_explicit(&lock->word, here, memory_order_acquire) == here)) {
+        tnri_hold_end();
+        return false;
+    }
+    if (TNRI_UNLIKELY(!tnri_hold_stands())) {
+        tnri_lock_again(lock);
+    }
+    return true;
 }
 
-static inline void tnri_lock_give(tnri_lock *lock) { atomic_store_explicit(&lock->word, 0U, memory_order_release); }
+static inline void tnri_lock_give(tnri_lock *lock)
+{
+    atomic_store_explicit(&lock->word, 0U, memory_order_release);
+    tnri_hold_end();
+}
 #else
 #define TNRI_THREAD_LOCAL
 static inline void tnri_relax(unsigned tries) { (void)tries; }
+static inline void tnri_hold_take(void) {}
+static inline void tnri_hold_end(void) {}
+static inline void tnri_foreign_begin(void) {}
+static inline void tnri_foreign_end(void) {}
+static inline void tnri_turn_take(tnri_turn *turn) { (void)turn; }
+static inline void tnri_turn_give(tnri_turn *turn) { (void)turn; }
 static inline void tnri_lock_take(tnri_lock *lock) { (void)lock; }
 static inline void tnri_lock_give(tnri_lock *lock) { (void)lock; }
 static inline bool tnri_lock_try(tnri_lock *lock)

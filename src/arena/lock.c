@@ -26,11 +26,31 @@ void tnri_relax(unsigned tries)
 
 void tnri_lock_wait(tnri_lock *lock)
 {
+    const unsigned here = tnri_process_number();
     for (unsigned tries = 0;; tries++) {
-        if (atomic_load_explicit(&lock->word, memory_order_relaxed) == 0U &&
-            atomic_exchange_explicit(&lock->word, 1U, memory_order_acquire) == 0U) {
+        if (atomic_load_explicit(&lock->word, memory_order_relaxed) != here &&
+            atomic_exchange_explicit(&lock->word, here, memory_order_acquire) != here) {
             return;
         }
         tnri_relax(tries);
     }
+}
+
+void tnri_turn_take(tnri_turn *turn)
+{
+    const unsigned here = tnri_process_number();
+    for (unsigned tries = 0; atomic_load_explicit(&turn->word, memory_order_relaxed) == here ||
+                             atomic_exchange_explicit(&turn->word, here, memory_order_acquire) == here;
+         tries++) {
+        tnri_relax(tries);
+    }
+}
+
+void tnri_lock_again(tnri_lock *lock)
+{
+    do {
+        atomic_store_explicit(&lock->word, 0U, memory_order_release);
+        tnri_hold_again();
+        tnri_lock_wait(lock);
+    } while (!tnri_hold_stands());
 }

@@ -107,7 +107,7 @@ static TNRI_COLD tnr_status no_room(uint64_t slots)
 static TNRI_COLD tnr_status refill(tnr_domain *home)
 {
     tnri_slab *slab = &home->slab;
-    tnri_lock_take(&slab->growing);
+    tnri_turn_take(&slab->growing);
     tnri_lock_take(&slab->lock);
     const bool empty = slab->free == NULL;
     uint64_t slots = slots_of(slab->chunk_count);
@@ -117,7 +117,7 @@ static TNRI_COLD tnr_status refill(tnr_domain *home)
         slots /= 2; /* a full home may still have room for a few */
         status = grow(home, slots, false);
     }
-    tnri_lock_give(&slab->growing);
+    tnri_turn_give(&slab->growing);
     return status == TNR_ERR_MEMORY ? no_room(slots) : status;
 }
 
@@ -125,7 +125,7 @@ tnr_status tnri_slab_reserve(tnr_domain *home, uint64_t handles)
 {
     tnri_slab *slab = &home->slab;
     tnr_status status = TNR_OK;
-    tnri_lock_take(&slab->growing);
+    tnri_turn_take(&slab->growing);
     for (;;) {
         tnri_lock_take(&slab->lock);
         const bool enough = slab->slots >= handles;
@@ -139,7 +139,7 @@ tnr_status tnri_slab_reserve(tnr_domain *home, uint64_t handles)
             (void)no_room(slots);
         }
     }
-    tnri_lock_give(&slab->growing);
+    tnri_turn_give(&slab->growing);
     return status;
 }
 

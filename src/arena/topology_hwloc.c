@@ -178,9 +178,8 @@ static tnr_status look(hwloc_topology_t system, tnr_topology *topology)
     return TNR_OK;
 }
 
-tnr_status tnri_topology_open(tnr_topology *topology, const tnr_topology_options *options)
+static tnr_status discover(tnr_topology *topology, const tnr_topology_options *options)
 {
-    TNR_TRY(tnri_hwloc_check());
     hwloc_topology_t system;
     TNR_REQUIRE(hwloc_topology_init(&system) == 0, TNR_ERR_BACKEND, "%s: hwloc cannot begin (errno %d)", op, errno);
     tnr_status status = load(system, options);
@@ -195,7 +194,22 @@ tnr_status tnri_topology_open(tnr_topology *topology, const tnr_topology_options
     return TNR_OK;
 }
 
-void tnri_topology_close(tnr_topology *topology) { hwloc_topology_destroy(system_of(topology)); }
+/* hwloc counts who uses its components under a mutex. */
+tnr_status tnri_topology_open(tnr_topology *topology, const tnr_topology_options *options)
+{
+    TNR_TRY(tnri_hwloc_check());
+    tnri_foreign_begin();
+    const tnr_status status = discover(topology, options);
+    tnri_foreign_end();
+    return status;
+}
+
+void tnri_topology_close(tnr_topology *topology)
+{
+    tnri_foreign_begin();
+    hwloc_topology_destroy(system_of(topology));
+    tnri_foreign_end();
+}
 
 /* ---- Tables ---------------------------------------------------------------------------------------------------------------- */
 

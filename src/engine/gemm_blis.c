@@ -4,7 +4,8 @@
  * file that includes blis.h.
  *
  * Guarantees: the calling thread alone computes; BLIS is handed only operands that its own checks accept, because a failed
- * check there prints and aborts. BLIS keeps its packing buffers in memory pools of its own, from the C library.
+ * check there prints and aborts. BLIS keeps its packing buffers in memory pools of its own, from the C library, under mutexes
+ * that no fork handler of its takes: no fork cuts a call.
  */
 #define _POSIX_C_SOURCE 200809L /* blis.h names POSIX barriers */
 
@@ -48,9 +49,11 @@ bool tnri_blis_works(void)
     double c[4] = {-1, -1, -1, -1};
     double one = 1.0;
     double nothing = 0.0;
+    tnri_foreign_begin();
     rntm_t rntm = one_thread();
     bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, 2, 2, 2, &one, (double *)a, 4, 2, (double *)b, 2, 1, &nothing, c,
                  2, 1, NULL, &rntm);
+    tnri_foreign_end();
     return c[0] == 19.0 && c[1] == 22.0 && c[2] == 43.0 && c[3] == 50.0;
 }
 
@@ -97,4 +100,9 @@ typedef void (*gemm_kernel)(const tnri_gemm *gemm);
 
 static const gemm_kernel kernels[TNR_DTYPE_END] = FLOAT_TABLE(gemm_blis);
 
-void tnri_gemm_blis(const tnri_gemm *gemm) { kernels[gemm->dtype](gemm); }
+void tnri_gemm_blis(const tnri_gemm *gemm)
+{
+    tnri_foreign_begin();
+    kernels[gemm->dtype](gemm);
+    tnri_foreign_end();
+}

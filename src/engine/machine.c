@@ -12,7 +12,7 @@
 typedef struct machine_node {
     int node;
     bool computes;    /* CPUs that the machine may use are nearest to it */
-    tnri_lock making; /* held while its domain or engine is made */
+    tnri_turn making; /* held while its domain or engine is made; a forked child makes it anew */
     _Atomic(tnr_domain *) domain;
     _Atomic(tnr_engine *) engine;
 } machine_node;
@@ -352,12 +352,12 @@ static tnr_status have_engine(const tnr_machine *machine, machine_node *entry, t
     tnr_engine *found = atomic_load_explicit(&entry->engine, memory_order_acquire);
     tnr_status status = TNR_OK;
     if (found == NULL) {
-        tnri_lock_take(&entry->making);
+        tnri_turn_take(&entry->making);
         found = atomic_load_explicit(&entry->engine, memory_order_relaxed);
         if (found == NULL) {
             status = make_engine(machine, entry, &found);
         }
-        tnri_lock_give(&entry->making);
+        tnri_turn_give(&entry->making);
     }
     if (status == TNR_OK) {
         *engine = found;
@@ -370,7 +370,7 @@ static tnr_status have_domain(const tnr_machine *machine, machine_node *entry, t
     tnr_domain *found = atomic_load_explicit(&entry->domain, memory_order_acquire);
     tnr_status status = TNR_OK;
     if (found == NULL) {
-        tnri_lock_take(&entry->making);
+        tnri_turn_take(&entry->making);
         found = atomic_load_explicit(&entry->domain, memory_order_relaxed);
         if (found == NULL) {
             status = make_domain(machine, entry, &found);
@@ -378,7 +378,7 @@ static tnr_status have_domain(const tnr_machine *machine, machine_node *entry, t
                 publish_domain(entry, found);
             }
         }
-        tnri_lock_give(&entry->making);
+        tnri_turn_give(&entry->making);
     }
     if (status == TNR_OK) {
         *domain = found;

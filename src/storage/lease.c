@@ -51,10 +51,12 @@ static tnr_status fail_busy(const char *op, uint64_t lease, bool write)
  */
 static bool enter_changing(tnr_tensor *root, uint32_t generation, uint64_t *state)
 {
+    tnri_hold_take(); /* no fork in the middle */
     uint64_t seen = atomic_load_explicit(&root->handle.state, memory_order_relaxed);
     for (unsigned tries = 0;; tries++) {
         if ((uint32_t)(seen >> 32) != generation || (seen & WRITER) != 0) {
             *state = seen;
+            tnri_hold_end();
             return false;
         }
         if ((seen & CHANGING) != 0) {
@@ -104,6 +106,7 @@ static void leave_changing(tnr_tensor *root)
 {
     const bool leased = root->split_parts != 0 || read_parts(root) != 0;
     (void)atomic_fetch_and_explicit(&root->handle.state, ~(leased ? CHANGING : SPLIT | CHANGING), memory_order_release);
+    tnri_hold_end();
 }
 
 /* NULL, or why these parts cannot be leased beside what is. Under CHANGING. */
