@@ -26,7 +26,12 @@ function(tenure_kernels)
         endif()
         # No values change by these: nothing reads errno or the exception flags, and with both in mind compilers make no
         # vector code of choices and square roots.
-        target_compile_options(${library} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+        target_compile_options(${library} PRIVATE -fno-math-errno -fno-trapping-math)
+        if(TENURE_SANITIZE) # each access has its check already: unrolled, kernels would take minutes to compile
+            target_compile_definitions(${library} PRIVATE TNRI_LOOPS_AS_WRITTEN)
+        else()
+            target_compile_options(${library} PRIVATE -O3)
+        endif()
         if(NOT isa STREQUAL baseline)
             target_compile_options(${library} PRIVATE -march=x86-64-${isa})
         endif()

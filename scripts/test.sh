@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Everything that must hold, from a bare Debian 12 (as root) or any machine that has the packages:
-#   GCC, release, all tests; Clang, AddressSanitizer and UBSan, all tests; Clang, ThreadSanitizer, the tests with threads;
-#   Valgrind on a few; clang-format; clang-tidy.
+#   GCC, release, all tests; the tests of ranks again with MPICH; Clang, AddressSanitizer and UBSan, all tests that run code of
+#   ours; Clang, ThreadSanitizer, the tests with threads; Valgrind on a few; clang-format; clang-tidy.
 # The last line is the total: "N passed, N failed, N skipped". TENURE_JOBS (default 2) is how many run at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ started=$SECONDS
 need_packages gcc g++ libc6-dev clang clang-format clang-tidy libclang-rt-14-dev cmake ninja-build pkg-config binutils \
     libcmocka-dev libblis-serial-dev libhwloc-dev zlib1g-dev libpng-dev mricron-data libjemalloc-dev \
     libmimalloc-dev valgrind \
-    qemu-system-x86 busybox-static cpio munge slurmctld slurmd slurm-client openmpi-bin libopenmpi-dev \
+    qemu-system-x86 busybox-static cpio munge slurmctld slurmd slurm-client openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev \
     util-linux ca-certificates git
 fetch_kernel build-vm
 
@@ -65,12 +65,14 @@ run_tests() {
     skipped=$((skipped + left_out))
 }
 
-# build NAME FOLDER PRESET COMPILERS CMAKE_ARGUMENTS...: configure afresh and build; a failure counts and skips what needs it.
+# build NAME FOLDER PRESET COMPILERS CMAKE_ARGUMENTS...: configure afresh and build $target; a failure counts and skips what
+# needs it.
+target=all
 build() {
     local name=$1 folder=$2 preset=$3 cc=$4 cxx=$5
     shift 5
     if CC=$cc CXX=$cxx cmake --fresh --preset "$preset" -B "$folder" "$@" > "$logs/$name-configure.log" 2>&1 &&
-        cmake --build "$folder" -j "$jobs" > "$logs/$name-build.log" 2>&1; then
+        cmake --build "$folder" -j "$jobs" --target "$target" > "$logs/$name-build.log" 2>&1; then
         sed -n '/^-- tenure [0-9]/,/^  sanitize/p' "$logs/$name-configure.log"
         return 0
     fi
@@ -86,18 +88,28 @@ if build gcc-release build release gcc g++; then
     run_tests gcc-release build
 fi
 
-stage "Clang, AddressSanitizer and UndefinedBehaviorSanitizer, all tests"
+stage "GCC, MPICH, tests of ranks"
+# What depends on the MPI is all that matters here: the rest is compiled quickly.
+target=tests_mpi
+if build gcc-mpich build-mpich release gcc g++ -DMPI_C_COMPILER=mpicc.mpich -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich \
+    -DCMAKE_C_FLAGS_RELEASE=-O1 -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF; then
+    run_tests gcc-mpich build-mpich -L mpi
+fi
+target=all
+
+stage "Clang, AddressSanitizer and UndefinedBehaviorSanitizer, all tests but those of builds and installs"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 if build clang-asan build-asan asan clang clang++; then
-    run_tests clang-asan build-asan
+    run_tests clang-asan build-asan -LE install
 fi
 
 stage "Clang, ThreadSanitizer, tests with threads"
 # Without BLIS: its OpenMP runtime is not built for ThreadSanitizer. Without address randomisation: this sanitizer's fixed
 # map does not fit every kernel's.
-if build clang-tsan build-tsan asan clang clang++ -DTENURE_SANITIZE=thread -DTENURE_BLIS=OFF -DTENURE_EXAMPLES=OFF \
-    -DTENURE_BENCH=OFF; then
+target=tests_threads
+if build clang-tsan build-tsan asan clang clang++ -DTENURE_SANITIZE=thread -DTENURE_BLIS=OFF -DTENURE_MPI=OFF \
+    -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF; then
     if ctest --test-dir build-tsan -N -L threads | grep -q 'Total Tests: 0'; then
         echo "no test with threads"
     else
@@ -111,6 +123,7 @@ if build clang-tsan build-tsan asan clang clang++ -DTENURE_SANITIZE=thread -DTEN
         unset -f ctest
     fi
 fi
+target=all
 
 stage "Valgrind"
 for name in features arena pool tensor group; do

@@ -30,7 +30,11 @@
  * Before loops over vectors that are to stay in registers, and over rows, which memory should be read in the order of:
  * compilers that unroll those far put together what belongs to one accumulator. TURNS: a few at a time, which they leave.
  */
-#if defined(__clang__)
+#if defined(TNRI_LOOPS_AS_WRITTEN) /* under a sanitizer: what it adds to an access would be there as often */
+#define UNROLL
+#define TURNS
+#define ROLLED
+#elif defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define TURNS _Pragma("clang loop unroll_count(3)")
 #define ROLLED _Pragma("clang loop unroll(disable)")
