@@ -79,8 +79,16 @@ static tnr_status file_unmap(void *state, const tnr_block *block, tnr_map_mode m
     return good ? TNR_OK : tnr_set_error(TNR_ERR_IO, "file: cannot be written");
 }
 
-static const tnr_domain_ops file_ops = {sizeof(file_state), "file",   file_open,  file_close, file_allocate,
-                                        file_release,       file_map, file_unmap, NULL};
+static const tnr_domain_ops file_ops = {
+    .size = sizeof(file_state),
+    .name = "file",
+    .open = file_open,
+    .close = file_close,
+    .allocate = file_allocate,
+    .release = file_release,
+    .map = file_map,
+    .unmap = file_unmap,
+};
 
 int main(void)
 {

@@ -7,47 +7,21 @@
  * shifted views, in place; scratch is made once, and the ledger shows that steps allocate and copy nothing.
  * Bad input of any kind is one line on stderr and exit code 1; no picture is left then.
  */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, fstat, isatty */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, isatty */
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <tenure/tenure.h>
 
+#include "denoise/figures.h"
 #include "denoise/nifti.h"
+#include "denoise/options.h"
+#include "denoise/output.h"
 #include "denoise/slabs.h"
 #include "denoise/slices_png.h"
-
-static const char usage[] =
-    "usage: denoise [options] INPUT.nii[.gz] OUTPUT.png\n"
-    "\n"
-    "Smooth a volume by Perona-Malik diffusion and draw its middle slices before, after, and the difference.\n"
-    "\n"
-    "  --steps N   number of steps, 1 to 100000 (default 10)\n"
-    "  --kappa K   differences between neighbours well below K are noise, well above K edges\n"
-    "              (default: three hundredths of the range of values)\n"
-    "  --dt T      length of a step, above 0 and at most 1/6, where it is stable (default 1/7)\n"
-    "  --help      this text\n";
-
-enum { DEFAULT_STEPS = 10, MOST_STEPS = 100000 };
-
-static const double default_dt = 1.0 / 7.0;
-static const double default_kappa_part = 0.03;
-
-typedef struct options {
-    const char *input;
-    const char *output;
-    long steps;
-    double kappa; /* 0: not given */
-    double dt;
-    bool help;
-} options;
 
 /* Everything that must be given back, whichever way the program ends. */
 typedef struct program {
@@ -58,19 +32,13 @@ typedef struct program {
     tnr_machine *machine;
     tnr_engine *engine; /* the machine's default */
     tnr_tensor *volume;
-    tnr_tensor *sum; /* rank 0 */
+    figures_scratch figures;
     slices before;
     slices after;
     slabs slabs;
-    FILE *picture;
+    output picture;
+    output voxels;
 } program;
-
-/* What the table shows. */
-typedef struct figures {
-    double mean;
-    double lowest;
-    double highest;
-} figures;
 
 static bool fail(const char *text)
 {
@@ -81,118 +49,14 @@ static bool fail(const char *text)
 /* True when a call of the library succeeded. */
 static bool done(tnr_status status) { return status == TNR_OK || fail(tnr_last_error()); }
 
-/* ---- Options ----------------------------------------------------------------------------------------------------- */
-
-static bool bad_option(const char *name, const char *value)
-{
-    (void)fprintf(stderr, "denoise: %s: \"%s\" is not allowed here (denoise --help)\n", name, value);
-    return false;
-}
-
-static bool read_steps(const char *value, long *steps)
-{
-    char *end = NULL;
-    errno = 0;
-    *steps = strtol(value, &end, 10);
-    return errno == 0 && end != value && *end == '\0' && *steps >= 1 && *steps <= MOST_STEPS;
-}
-
-static bool read_positive(const char *value, double most, double *number)
-{
-    char *end = NULL;
-    *number = strtod(value, &end);
-    return end != value && *end == '\0' && isfinite(*number) && *number > 0.0 && *number <= most;
-}
-
-/* An option with its value: "--name value" or "--name=value". */
-static bool take_option(options *o, const char *name, const char *value)
-{
-    if (strcmp(name, "--steps") == 0) {
-        return read_steps(value, &o->steps) || bad_option(name, value);
-    }
-    if (strcmp(name, "--kappa") == 0) {
-        return read_positive(value, HUGE_VAL, &o->kappa) || bad_option(name, value);
-    }
-    return read_positive(value, PERONA_MALIK_MAX_DT, &o->dt) || bad_option(name, value);
-}
-
-static bool take_path(options *o, const char *path)
-{
-    if (o->input == NULL) {
-        o->input = path;
-    } else if (o->output == NULL) {
-        o->output = path;
-    } else {
-        return fail("more than two paths (denoise --help)");
-    }
-    return true;
-}
-
-static bool read_options(int count, char **words, options *o)
-{
-    static const char *const names[] = {"--steps", "--kappa", "--dt"};
-    bool only_paths = false;
-    for (int i = 1; i < count; i++) {
-        const char *word = words[i];
-        if (only_paths || word[0] != '-' || word[1] == '\0') {
-            if (!take_path(o, word)) {
-                return false;
-            }
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            only_paths = true;
-            continue;
-        }
-        if (strcmp(word, "--help") == 0) {
-            o->help = true;
-            return true;
-        }
-        const char *name = NULL;
-        const char *value = NULL;
-        for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
-            const size_t length = strlen(names[n]);
-            if (strncmp(word, names[n], length) == 0 && (word[length] == '\0' || word[length] == '=')) {
-                name = names[n];
-                value = word[length] == '=' ? word + length + 1 : NULL;
-            }
-        }
-        if (name == NULL) {
-            (void)fprintf(stderr, "denoise: unknown option %s (denoise --help)\n", word);
-            return false;
-        }
-        if (value == NULL) {
-            if (++i == count) {
-                (void)fprintf(stderr, "denoise: %s needs a value (denoise --help)\n", name);
-                return false;
-            }
-            value = words[i];
-        }
-        if (!take_option(o, name, value)) {
-            return false;
-        }
-    }
-    return o->output != NULL || fail("needs an input and an output (denoise --help)");
-}
-
 /* ---- Figures ----------------------------------------------------------------------------------------------------- */
 
 static bool find_figures(program *p, figures *f)
 {
-    static const int axes[3] = {0, 1, 2};
     tnr_view view;
-    tnr_view_mut scalar;
-    double total = 0.0;
-    if (!done(tnr_tensor_view(p->volume, &view)) || !done(tnr_tensor_view_mut(p->sum, &scalar)) ||
-        !done(tnr_sum_into(p->engine, &view, axes, 3, &scalar)) || !done(tnr_view_get(&scalar.view, NULL, &total)) ||
-        !done(tnr_min_into(p->engine, &view, axes, 3, &scalar)) ||
-        !done(tnr_view_get(&scalar.view, NULL, &f->lowest)) ||
-        !done(tnr_max_into(p->engine, &view, axes, 3, &scalar)) ||
-        !done(tnr_view_get(&scalar.view, NULL, &f->highest))) {
-        return false;
-    }
-    f->mean = total / ((double)view.shape[0] * (double)view.shape[1] * (double)view.shape[2]);
-    return true;
+    return done(tnr_tensor_view(p->volume, &view)) && done(figures_of_planes(p->engine, &view, &p->figures)) &&
+           done(figures_finish(p->engine, p->figures.sums, (double)(view.shape[0] * view.shape[1] * view.shape[2]),
+                               &p->figures, f));
 }
 
 /* What the ledgers of the heap and of each node's memory say, all reasons together. */
@@ -248,28 +112,22 @@ static bool read_volume(program *p)
     if (!done(tnr_check_build()) || !done(tnr_heap_create(&p->heap)) ||
         !done(tnr_topology_create(p->heap, NULL, &p->topology)) ||
         !done(tnr_machine_create(p->heap, p->topology, &machine, &p->machine)) ||
-        !done(tnr_machine_engine(p->machine, TNR_NONE, &p->engine)) ||
-        !done(tnr_tensor_zeros(p->heap, TNR_F64, 0, NULL, &p->sum))) {
+        !done(tnr_machine_engine(p->machine, TNR_NONE, &p->engine))) {
         return false;
     }
-    return nifti_read(p->options.input, p->heap, &p->header, &p->volume, message) || fail(message);
+    if (!nifti_read(p->options.input, p->heap, &p->header, &p->volume, message)) {
+        return fail(message);
+    }
+    return done(figures_begin(p->heap, p->header.shape[2], &p->figures));
 }
 
-/* Open the picture before the work, so that a path that cannot be written costs nobody a minute. */
-static bool open_picture(program *p)
+static bool open_outputs(program *p)
 {
-    struct stat input;
-    struct stat output;
-    if (stat(p->options.input, &input) == 0 && stat(p->options.output, &output) == 0 && input.st_dev == output.st_dev &&
-        input.st_ino == output.st_ino) {
-        return fail("the output would replace the input");
-    }
-    p->picture = fopen(p->options.output, "wb");
-    if (p->picture == NULL) {
-        (void)fprintf(stderr, "denoise: %s: cannot be written: %s\n", p->options.output, strerror(errno));
-        return false;
-    }
-    return true;
+    const options *o = &p->options;
+    char message[NIFTI_MESSAGE_BYTES];
+    return (output_open(&p->picture, o->output, o->input, message) &&
+            (o->voxels == NULL || output_open(&p->voxels, o->voxels, o->input, message))) ||
+           fail(message);
 }
 
 static bool run_steps(program *p)
@@ -289,35 +147,20 @@ static bool run_steps(program *p)
     return true;
 }
 
-static bool write_picture(program *p, double *largest)
+static bool write_outputs(program *p, double *largest)
 {
     char message[NIFTI_MESSAGE_BYTES];
-    bool good = slices_write_png(p->picture, &p->before, &p->after, largest, message);
-    if (good && fflush(p->picture) != 0) {
-        (void)snprintf(message, sizeof message, "%s", strerror(errno));
-        good = false;
-    }
-    if (!good) {
-        (void)fprintf(stderr, "denoise: %s: cannot be written: %s\n", p->options.output, message);
-    }
-    return good;
+    return (slices_write_png(&p->picture, &p->before, &p->after, largest, message) &&
+            (p->options.voxels == NULL || output_write(&p->voxels, p->volume, message))) ||
+           fail(message);
 }
 
-static void print_table(const program *p, const figures *before, const figures *after, double elapsed)
+static void print_times(const program *p, double elapsed)
 {
     const int64_t *shape = p->header.shape;
-    const double voxels = (double)(shape[0] * shape[1] * shape[2]);
     const double per_step = elapsed / (double)p->options.steps;
-    (void)printf("input              %s: %lld x %lld x %lld, %s\n", p->options.input, (long long)shape[0],
-                 (long long)shape[1], (long long)shape[2], p->header.type);
-    (void)printf("voxels             %.0f\n", voxels);
-    (void)printf("steps              %ld, kappa %g, dt %.6g\n", p->options.steps, p->options.kappa, p->options.dt);
-    (void)printf("                   %20s %20s\n", "before", "after");
-    (void)printf("mean               %20.12f %20.12f\n", before->mean, after->mean);
-    (void)printf("min                %20.12f %20.12f\n", before->lowest, after->lowest);
-    (void)printf("max                %20.12f %20.12f\n", before->highest, after->highest);
     (void)printf("time per step      %.3f s\n", per_step);
-    (void)printf("voxels per second  %.3g\n", voxels / per_step);
+    (void)printf("voxels per second  %.3g\n", (double)(shape[0] * shape[1] * shape[2]) / per_step);
 }
 
 /* Where each slab is: asked for, bound, and really there. */
@@ -366,15 +209,6 @@ static void print_storage(const storage_count *before, const storage_count *afte
                  (unsigned long long)after->blocks);
 }
 
-static void print_picture(const program *p, double largest)
-{
-    (void)printf("picture            %s\n", p->options.output);
-    (void)printf("  left to right    before, after, difference (grey is 0, white +%.3g, black -%.3g)\n", largest,
-                 largest);
-    (void)printf("  top to bottom    axial, coronal and sagittal slice, at voxels %lld, %lld, %lld\n",
-                 (long long)p->before.index[0], (long long)p->before.index[1], (long long)p->before.index[2]);
-}
-
 static bool run(program *p)
 {
     figures before;
@@ -384,11 +218,11 @@ static bool run(program *p)
     tnr_view_mut volume;
     double largest = 0.0;
 
-    if (!read_volume(p) || !open_picture(p) || !find_figures(p, &before)) {
+    if (!read_volume(p) || !open_outputs(p) || !find_figures(p, &before)) {
         return false;
     }
     if (p->options.kappa == 0.0) {
-        p->options.kappa = before.highest > before.lowest ? default_kappa_part * (before.highest - before.lowest) : 1.0;
+        p->options.kappa = options_default_kappa(before.lowest, before.highest);
     }
     if (!done(tnr_tensor_view_mut(p->volume, &volume)) ||
         !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->before)) ||
@@ -404,37 +238,35 @@ static bool run(program *p)
     const double elapsed = seconds() - start;
 
     if (!count_storage(p, &storage_after) || !done(slabs_join(&p->slabs, &volume)) || !find_figures(p, &after) ||
-        !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->after)) || !write_picture(p, &largest)) {
+        !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->after)) || !write_outputs(p, &largest)) {
         return false;
     }
-    print_table(p, &before, &after, elapsed);
+    figures_print(&p->options, &p->header, &before, &after);
+    print_times(p, elapsed);
     if (!print_places(p)) {
         return false;
     }
     print_storage(&storage_before, &storage_after);
-    print_picture(p, largest);
+    slices_print(&p->before, p->options.output, largest);
     return fflush(stdout) == 0 || fail("standard output cannot be written");
 }
 
-/* Give everything back. A picture that did not become whole goes too, if it is a file. */
+/* Give everything back. Files that did not become whole go too. */
 static bool clean_up(program *p, bool good)
 {
-    if (p->picture != NULL) {
-        struct stat status;
-        const bool file = fstat(fileno(p->picture), &status) == 0 && S_ISREG(status.st_mode);
-        if (fclose(p->picture) != 0 && good) {
-            good = fail("the picture cannot be written");
-        }
-        if (!good && file) {
-            (void)remove(p->options.output);
-        }
+    char message[NIFTI_MESSAGE_BYTES];
+    if (!output_close(&p->voxels, good, message)) {
+        good = fail(message);
+    }
+    if (!output_close(&p->picture, good, message)) {
+        good = fail(message);
     }
     slabs_release(&p->slabs);
     slices_release(&p->before);
     slices_release(&p->after);
-    const bool clean = tnr_tensor_release(&p->sum) == TNR_OK && tnr_tensor_release(&p->volume) == TNR_OK &&
-                       tnr_machine_destroy(&p->machine) == TNR_OK && tnr_topology_destroy(&p->topology) == TNR_OK &&
-                       tnr_domain_close(&p->heap) == TNR_OK;
+    figures_end(&p->figures);
+    const bool clean = tnr_tensor_release(&p->volume) == TNR_OK && tnr_machine_destroy(&p->machine) == TNR_OK &&
+                       tnr_topology_destroy(&p->topology) == TNR_OK && tnr_domain_close(&p->heap) == TNR_OK;
     if (good && !clean) {
         good = fail(tnr_last_error());
     }
@@ -443,12 +275,14 @@ static bool clean_up(program *p, bool good)
 
 int main(int count, char **words)
 {
-    program p = {.options = {.steps = DEFAULT_STEPS, .dt = default_dt}};
-    if (!read_options(count, words, &p.options)) {
+    program p = {.volume = NULL};
+    char message[NIFTI_MESSAGE_BYTES];
+    if (!options_read(count - 1, words + 1, false, &p.options, message)) {
+        (void)fail(message);
         return 1;
     }
     if (p.options.help) {
-        return fputs(usage, stdout) == EOF ? 1 : 0;
+        return options_print_usage(false) ? 0 : 1;
     }
     const bool good = run(&p);
     return clean_up(&p, good) ? 0 : 1;

@@ -44,21 +44,40 @@ static tnr_status turn(const tnr_view *volume, const nifti_orientation *orientat
     return TNR_OK;
 }
 
+void slices_place(const int64_t shape[3], const nifti_orientation *orientation, int i, int *axis, int64_t *index)
+{
+    const int normal = 2 - i; /* axial: up; coronal: front; sagittal: right */
+    *axis = orientation->axis[normal];
+    *index = shape[*axis] / 2;
+    if (orientation->reversed[normal]) {
+        *index = shape[*axis] - 1 - *index;
+    }
+}
+
+tnr_status slices_keep(const tnr_view *thin, const nifti_orientation *orientation, int i, int64_t index,
+                       tnr_domain *domain, slices *out)
+{
+    const int normal = 2 - i;
+    tnr_view slice;
+    TRY(turn(thin, orientation, &slice));
+    TRY(tnr_view_select(&slice, normal, 0, &slice));
+    TRY(tnr_view_slice_axis(&slice, 1, (tnr_range){0, TNR_END, -1}, &slice)); /* pictures grow downwards */
+    TRY(tnr_tensor_duplicate(&slice, domain, &out->plane[i]));
+    out->index[i] = index;
+    out->spacing[i][0] = orientation->spacing[normal == 0 ? 1 : 0];
+    out->spacing[i][1] = orientation->spacing[normal == 2 ? 1 : 2];
+    return TNR_OK;
+}
+
 static tnr_status cut(const tnr_view *volume, const nifti_orientation *orientation, tnr_domain *domain, slices *out)
 {
-    tnr_view turned;
-    TRY(turn(volume, orientation, &turned));
     for (int i = 0; i < SLICES; i++) {
-        const int normal = 2 - i; /* axial: up; coronal: front; sagittal: right */
-        const int64_t extent = turned.shape[normal];
-        const int64_t middle = extent / 2;
-        tnr_view slice;
-        TRY(tnr_view_select(&turned, normal, middle, &slice));
-        TRY(tnr_view_slice_axis(&slice, 1, (tnr_range){0, TNR_END, -1}, &slice)); /* pictures grow downwards */
-        TRY(tnr_tensor_duplicate(&slice, domain, &out->plane[i]));
-        out->index[i] = orientation->reversed[normal] ? extent - 1 - middle : middle;
-        out->spacing[i][0] = orientation->spacing[normal == 0 ? 1 : 0];
-        out->spacing[i][1] = orientation->spacing[normal == 2 ? 1 : 2];
+        int axis = 0;
+        int64_t index = 0;
+        tnr_view thin;
+        slices_place(volume->shape, orientation, i, &axis, &index);
+        TRY(tnr_view_slice_axis(volume, axis, (tnr_range){index, index + 1, 1}, &thin));
+        TRY(slices_keep(&thin, orientation, i, index, domain, out));
     }
     return TNR_OK;
 }
@@ -196,7 +215,8 @@ static scale find_scale(const panel panels[SLICES])
 }
 
 /* Lay the panels out and write them. `pixels` comes and goes here. */
-static bool write_picture(FILE *file, const panel panels[SLICES], double *largest, char message[NIFTI_MESSAGE_BYTES])
+static bool write_picture(const output *file, const panel panels[SLICES], double *largest,
+                          char message[NIFTI_MESSAGE_BYTES])
 {
     const int label = GLYPH_HEIGHT * DOT + MARGIN;
     int column_width = (int)(strlen(column_names[DIFFERENCE]) * (GLYPH_WIDTH + 1) * DOT);
@@ -208,8 +228,7 @@ static bool write_picture(FILE *file, const panel panels[SLICES], double *larges
     c.width = MARGIN + COLUMNS * (column_width + MARGIN);
     c.pixels = malloc((size_t)c.width * (size_t)c.height);
     if (c.pixels == NULL) {
-        (void)snprintf(message, NIFTI_MESSAGE_BYTES, "no memory for a picture of %d x %d", c.width, c.height);
-        return false;
+        return output_refuse(file, "no memory to draw it in", message);
     }
     memset(c.pixels, BACKGROUND, (size_t)c.width * (size_t)c.height);
 
@@ -235,16 +254,16 @@ static bool write_picture(FILE *file, const panel panels[SLICES], double *larges
                        .width = (png_uint_32)c.width,
                        .height = (png_uint_32)c.height,
                        .format = PNG_FORMAT_GRAY};
-    const bool good = png_image_write_to_stdio(&image, file, 0, c.pixels, 0, NULL) != 0;
+    const bool good = png_image_write_to_stdio(&image, file->file, 0, c.pixels, 0, NULL) != 0;
     if (!good) {
-        (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s", image.message);
+        (void)output_refuse(file, image.message, message);
     }
     png_image_free(&image);
     free(c.pixels);
-    return good;
+    return good && output_flush(file, message);
 }
 
-bool slices_write_png(FILE *file, const slices *before, const slices *after, double *largest,
+bool slices_write_png(const output *file, const slices *before, const slices *after, double *largest,
                       char message[NIFTI_MESSAGE_BYTES])
 {
     const slices *const both[2] = {before, after};
@@ -270,4 +289,13 @@ bool slices_write_png(FILE *file, const slices *before, const slices *after, dou
         (void)!tnr_unmap_read(&maps[i]);
     }
     return good;
+}
+
+void slices_print(const slices *s, const char *path, double largest)
+{
+    (void)printf("picture            %s\n", path);
+    (void)printf("  left to right    before, after, difference (grey is 0, white +%.3g, black -%.3g)\n", largest,
+                 largest);
+    (void)printf("  top to bottom    axial, coronal and sagittal slice, at voxels %lld, %lld, %lld\n",
+                 (long long)s->index[0], (long long)s->index[1], (long long)s->index[2]);
 }

@@ -9,9 +9,8 @@
 #ifndef DENOISE_SLICES_PNG_H
 #define DENOISE_SLICES_PNG_H
 
-#include <stdio.h>
-
 #include "nifti.h"
+#include "output.h"
 
 enum { SLICES = 3 }; /* axial, coronal, sagittal */
 
@@ -26,6 +25,16 @@ typedef struct slices {
 TNR_MUST_CHECK tnr_status slices_take(const tnr_view *volume, const nifti_orientation *orientation, tnr_domain *domain,
                                       slices *out);
 
+/* Where slice i of a volume of this shape is cut: across which voxel axis, and at which voxel. */
+void slices_place(const int64_t shape[3], const nifti_orientation *orientation, int i, int *axis, int64_t *index);
+
+/*
+ * One of the three at a time, for who has no whole volume: slice i as a view of rank 3 with extent 1 along the axis that slices_place
+ * named. *out begins as zeros.
+ */
+TNR_MUST_CHECK tnr_status slices_keep(const tnr_view *thin, const nifti_orientation *orientation, int i, int64_t index,
+                                      tnr_domain *domain, slices *out);
+
 /* Give the copies back. A zeroed struct is fine. */
 void slices_release(slices *s);
 
@@ -33,7 +42,10 @@ void slices_release(slices *s);
  * Write the picture as an 8-bit grey PNG. *largest gets the largest absolute difference shown. True on success; else
  * `message` holds one line.
  */
-bool slices_write_png(FILE *file, const slices *before, const slices *after, double *largest,
+bool slices_write_png(const output *file, const slices *before, const slices *after, double *largest,
                       char message[NIFTI_MESSAGE_BYTES]);
+
+/* What a reader of the picture must know. */
+void slices_print(const slices *s, const char *path, double largest);
 
 #endif /* DENOISE_SLICES_PNG_H */

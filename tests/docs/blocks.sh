@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # blocks.sh ROOT GENERATED LIBRARY CC FLAGS: every C block of README.md and docs/*.md is true.
+# blocks.sh ROOT GENERATED LIBRARY CC FLAGS MPI_LIBRARY MPI_FLAGS LAUNCHER...: the blocks of ranks, which the first form leaves out.
 #
 # What follows ``` says what the block is:
 #   ```c                     a complete program: compiled with all warnings as errors, linked, run; must end with 0
@@ -10,6 +11,9 @@
 #   ```c declaration         file scope: compiled after #include "tenure/tenure.h"
 #   ```c examples/NAME.c     a quotation: its lines stand together in that file, word for word (a common indent aside)
 #   ```c output              not C at all: shown, not compiled
+#   ```c ranks               a complete program of ranks: compiled as above, run by LAUNCHER; must end with 0
+#   ```c ranks step          statements: those of a page are compiled into one program, each block a function, and run in order on the
+#                            same ranks. They see heap, engine, world, me (this rank), ranks (how many), and CHECK(condition)
 # Another word after ```c is an error, so that no block goes unread. Fragments and declarations see tenure.h, string.h,
 # stdio.h, stdlib.h.
 set -eu
@@ -18,6 +22,13 @@ generated=$2
 library=$3
 cc=$4
 flags=${5:-}
+part=core
+if [ $# -gt 5 ]; then
+    part=ranks
+    mpi_library=$6
+    mpi_flags=$7
+    shift 7
+fi
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror -I$root/include -I$generated/include"
 work=$PWD/blocks
 rm -rf "$work"
@@ -44,7 +55,7 @@ extract() {
                 sub(/^[cC][ \t]*/, "", what)
                 if (isc) {
                     number = first + count++
-                    kind = what == "" ? "program" : what == "fragment" || what == "declaration" || what == "output" ? what : what ~ /^examples\/[a-zA-Z0-9_\/]+\.[ch]$/ ? "quote" : "unknown"
+                    kind = what == "" ? "program" : what == "fragment" || what == "declaration" || what == "output" || what == "ranks" ? what : what == "ranks step" ? "step" : what ~ /^examples\/[a-zA-Z0-9_\/]+\.[ch]$/ ? "quote" : "unknown"
                     file = work "/" number ".body"
                     printf "" > file
                     printf "%s", given > (work "/" number ".given")
@@ -78,10 +89,88 @@ complain() {
     failed=$((failed + 1))
 }
 preamble='#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "tenure/tenure.h"\n'
+
+# Compile a program of ranks and run it. Where it stands, its name without .c, the launcher.
+run_ranks() {
+    place=$1
+    program=$2
+    shift 2
+    # shellcheck disable=SC2086
+    if ! $cc $flags $strict "$program.c" -o "$program" "$mpi_library" "$library" $mpi_flags -lm "-Wl,-rpath,$(dirname "$library")" > "$work/answer" 2>&1; then
+        complain "$place" "does not compile"
+    elif ! (cd "$work" && "$@" "$program" > answer 2>&1); then
+        complain "$place" "does not end with 0"
+    fi
+}
+
+# The steps of a page, as one program that says where a step fails.
+write_steps() { # page
+    cat << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tenure/mpi.h>
+#include <tenure/tenure.h>
+#define CHECK(condition)                                                                               \
+    do {                                                                                               \
+        if (!(condition)) {                                                                            \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, tnr_last_error());      \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                              \
+        }                                                                                              \
+    } while (0)
+static tnr_domain *heap;
+static tnr_engine *engine;
+static tnr_world *world;
+static int me, ranks;
+END
+    calls=
+    while read -r number kind where argument; do
+        if [ "$kind" != step ] || [ "${where%:*}" != "$1" ]; then
+            continue
+        fi
+        printf 'static void step_%s(void)\n{\n#line %s "%s"\n' "$number" "$((${where##*:} + 1))" "$1"
+        cat "$work/$number.body"
+        printf '}\n'
+        calls="$calls    step_$number();\n    CHECK(tnr_world_barrier(world) == TNR_OK);\n"
+    done < "$work/list"
+    cat << 'END'
+#line 1 "main"
+int main(int argc, char **argv)
+{
+    int granted;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
+    CHECK(tnr_heap_create(&heap) == TNR_OK);
+    CHECK(tnr_engine_create(heap, NULL, &engine) == TNR_OK);
+    CHECK(tnr_world_create(heap, MPI_COMM_WORLD, NULL, &world) == TNR_OK);
+    me = tnr_world_rank(world);
+    ranks = tnr_world_size(world);
+END
+    printf '%b' "$calls"
+    cat << 'END'
+    CHECK(tnr_world_destroy(&world) == TNR_OK);
+    CHECK(tnr_engine_destroy(&engine) == TNR_OK);
+    MPI_Finalize();
+    return 0;
+}
+END
+}
+
+of_ranks=0
 while read -r number kind where argument; do
     body=$work/$number.body
     : > "$work/answer"
     case $kind in
+    ranks | step) of_ranks=$((of_ranks + 1)) ;;
+    *) [ $part = core ] || continue ;;
+    esac
+    case $kind in
+    ranks)
+        if [ $part = ranks ]; then
+            cp "$body" "$work/$number.c"
+            run_ranks "$where" "$work/$number" "$@" < /dev/null
+        fi
+        ;;
+    step) ;; # below, by page
     program)
         cp "$body" "$work/$number.c"
         # shellcheck disable=SC2086
@@ -145,5 +234,15 @@ while read -r number kind where argument; do
 done < "$work/list"
 
 total=$(wc -l < "$work/list")
-echo "$total C blocks, $failed of them wrong"
+if [ $part = core ]; then
+    echo "$((total - of_ranks)) C blocks, $failed of them wrong; another test runs $of_ranks blocks of ranks"
+else
+    awk '$2 == "step" { sub(/:[0-9]*$/, "", $3); print $3 }' "$work/list" | sort -u > "$work/pages"
+    while read -r page; do
+        : > "$work/answer"
+        write_steps "$page" > "$work/steps.c"
+        run_ranks "$page" "$work/steps" "$@" < /dev/null
+    done < "$work/pages"
+    echo "$of_ranks C blocks of ranks, $failed programs of them wrong"
+fi
 [ "$failed" -eq 0 ]

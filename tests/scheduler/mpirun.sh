@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/scheduler/checks.sh
 . "$(dirname "$0")/checks.sh"
 need mpirun openmpi-bin
-mpirun --version | grep -q 'Open MPI' || skip "mpirun is not Open MPI's (Debian: openmpi-bin)"
+grep -q 'Open MPI' <<< "$(mpirun --version)" || skip "mpirun is not Open MPI's (Debian: openmpi-bin)"
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 ranks=2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Under srun --cpu-bind=cores each task has an engine on exactly its core.
+# Under srun --cpu-bind=cores each task has an engine on exactly its core; ranks of MPI too, under srun --mpi=pmix and in a job of sbatch.
 #
 # The test starts a Slurm of its own: munged, slurmctld and slurmd with a key, a configuration, ports and folders that are
 # theirs alone, on the loopback address, with task/affinity and proctrack/linuxproc, without accounting and cgroups. Where
@@ -173,6 +173,52 @@ if [ "${#own_cores[@]}" -ge 2 ]; then
     same "CPUs of map_cpu:$last" "$last" "$(query "$work/last.0.json" engines.0.cpus)"
     run both --cpu-bind=cores -n1 -c2
     check_process "$work/both" 0 SLURM_PROCID "$(($(cores_of "$(cat "$work/both.0.allowed")" | wc -l)))"
+fi
+
+# Ranks: the script of the documentation, submitted as it is, and then srun by hand. Each rank's engine is on its own core, and the picture
+# is that of denoise without ranks.
+ranks() { # ranks NAME REPORT
+    local cpus
+    cmp "$work/serial.png" "$work/$1.png" || fail "$1: the picture is not that of one process"
+    same "means in the report of $1" "$(grep '^mean ' "$work/serial.out")" "$(grep '^mean ' "$2")"
+    mapfile -t cpus < <(sed -n 's/^rank [01]  host .*  local [01] of 2  cpus \([0-9]*\)  .*/\1/p' "$2")
+    same "ranks on a core of their own in $1" 2 "${#cpus[@]}"
+    [ "${cpus[0]}" != "${cpus[1]}" ] || fail "$1: both ranks are on CPU ${cpus[0]}"
+    same "workers of each engine in $1" "1 1" "$(awk '/^[01]  .* to / { print $5 }' "$2" | xargs)"
+    echo "passed: $1, ranks on CPUs ${cpus[*]}"
+}
+
+ended() { # its state is known, and none of these
+    local state
+    state=$(timeout 5 squeue --noheader --states=all --job "$job" --format=%T) && [ -n "$state" ] &&
+        ! grep -qE '^(PENDING|CONFIGURING|RUNNING|COMPLETING)$' <<< "$state"
+}
+
+if [ -z "${DENOISE_MPI:-}" ]; then
+    echo "left out: denoise-mpi is not built"
+elif ! grep -q 'libmpi\.so' <<< "$(ldd "$DENOISE_MPI")"; then
+    echo "left out: denoise-mpi is built with another MPI than Open MPI"
+elif [ "${#own_cores[@]}" -ge 2 ]; then
+    "$MAKE_VOLUME" 31 29 27 "$work/volume.nii"
+    "$DENOISE" "$work/volume.nii" "$work/serial.png" > "$work/serial.out"
+    grep -qw pmix <<< "$(timeout 10 srun --mpi=list 2>&1)" || fail "this Slurm has no plug-in for PMIx"
+    export LSAN_OPTIONS=detect_leaks=0 # MPI's, see tests/mpi/CMakeLists.txt
+    export OMPI_MCA_btl=self,vader OMPI_MCA_oob_tcp_if_include=lo # ranks of one host
+    job=$(DENOISE=$DENOISE_MPI VOLUME=$work/volume.nii PICTURE=$work/sbatch.png timeout 60 sbatch --parsable \
+        --chdir="$work" "$here/../../docs/denoise.sbatch") || fail "sbatch ended with $?"
+    wait_until 120 "job $job does not end" ended
+    [ -s "$work/sbatch.png" ] || cat "$work/denoise-$job.out"
+    ranks sbatch "$work/denoise-$job.out"
+    same "ranks that Slurm bound" 2 "$(grep -c '^rank .*  bound by the launcher$' "$work/denoise-$job.out")"
+    timeout 60 srun -n 2 --mpi=pmix "$DENOISE_MPI" "$work/volume.nii" "$work/srun.png" > "$work/srun.out" \
+        < /dev/null || fail "srun ended with $?"
+    ranks srun "$work/srun.out"
+    # bad input: one line, and nobody waits for the others
+    status=0
+    timeout 60 srun -n 2 --mpi=pmix "$DENOISE_MPI" "$work/missing.nii" "$work/none.png" < /dev/null \
+        > "$work/none.out" 2> "$work/none.err" || status=$?
+    same "status for a missing volume" 1 "$status"
+    same "lines about it" 1 "$(grep -c '^denoise-mpi: .*missing.nii: cannot be opened' "$work/none.err")"
 fi
 
 running=("${services[@]}")

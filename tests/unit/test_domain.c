@@ -73,6 +73,46 @@ static void map_and_unmap_are_required_exactly_for_mapped_access(void **state)
     close_domain(&heap);
 }
 
+static tnr_status read_nothing(void *state, const tnr_block *block, const tnr_domain_box *box, void *host)
+{
+    (void)state;
+    (void)block;
+    (void)box;
+    (void)host;
+    return TNR_OK;
+}
+
+static tnr_status write_nothing(void *state, const tnr_block *block, const tnr_domain_box *box, const void *host)
+{
+    return read_nothing(state, block, box, (void *)(uintptr_t)host);
+}
+
+static void read_and_write_come_together_and_for_access_none(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    test_memory *where = &memory;
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_NONE);
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.ops = &ops;
+    config.config = &where;
+    config.access = TNR_ACCESS_NONE;
+    ops.read = read_nothing;
+    refuse_table(heap, &config);
+    ops.read = NULL;
+    ops.write = write_nothing;
+    refuse_table(heap, &config);
+    ops.read = read_nothing;
+    config.access = TNR_ACCESS_DIRECT;
+    refuse_table(heap, &config);
+    config.access = TNR_ACCESS_NONE;
+    tnr_domain *domain;
+    OK(tnr_domain_create(heap, &config, &domain));
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
 static void placement_that_does_not_exist_is_refused(void **state)
 {
     (void)state;
@@ -507,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_with_a_missing_entry_is_refused),
         cmocka_unit_test(map_and_unmap_are_required_exactly_for_mapped_access),
+        cmocka_unit_test(read_and_write_come_together_and_for_access_none),
         cmocka_unit_test(placement_that_does_not_exist_is_refused),
         cmocka_unit_test(null_arguments_are_refused),
         cmocka_unit_test(open_gets_zeroed_aligned_state_and_close_is_called_once),

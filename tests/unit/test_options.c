@@ -135,6 +135,10 @@ static void table_may_be_longer_when_the_rest_is_zero(void **state)
         EXPECT(TNR_ERR_ARGUMENT, takers[which](heap, &config));
         config.ops_size = sizeof(tnr_domain_ops) - 1;
         EXPECT(TNR_ERR_ARGUMENT, takers[which](heap, &config));
+        config.ops_size = offsetof(tnr_domain_ops, read) - 1;
+        EXPECT(TNR_ERR_ARGUMENT, takers[which](heap, &config));
+        config.ops_size = offsetof(tnr_domain_ops, read); /* the first version's */
+        OK(takers[which](heap, &config));
         config.ops_size = sizeof(table);
         OK(takers[which](heap, &config));
         table.tail[TAIL - 1] = 1;
