@@ -64,7 +64,7 @@ typedef struct tnr_placement {
 typedef enum tnr_host_access {
     TNR_ACCESS_DIRECT = 0, /**< tnr_block.address is a host pointer */
     TNR_ACCESS_MAPPED,     /**< only between map and unmap */
-    TNR_ACCESS_NONE        /**< never: copies by name only */
+    TNR_ACCESS_NONE        /**< never: copies by name only (tnr_domain_ops.read and write) */
 } tnr_host_access;
 
 /** What a mapping is for. Writing keeps what is there: elements that are not written stay. */
@@ -95,6 +95,19 @@ typedef struct tnr_domain_statistics {
     uint64_t largest_free; /**< largest block that could be had now, when capacity is not 0 */
     uint64_t reserved[4];  /**< 0 */
 } tnr_domain_statistics;
+
+/**
+ * Bytes of a block in any layout: runs of `run_bytes` consecutive bytes, one for each index of `shape`, the first of them at
+ * byte `begin` of the block. rank 0: one run. What the host has of them is packed: run after run, the first axis fastest.
+ */
+typedef struct tnr_domain_box {
+    uint64_t begin;
+    uint64_t bytes;                /**< of all runs, at least 1 */
+    uint64_t run_bytes;            /**< a multiple of the element's size */
+    int32_t rank;                  /**< of the box of runs */
+    int64_t shape[TNR_MAX_RANK];   /**< each at least 2 */
+    int64_t strides[TNR_MAX_RANK]; /**< from run to run, in bytes; may be negative, or, where bytes are read, 0 */
+} tnr_domain_box;
 
 /**
  * A program's own domain, as a table of functions. `state` is `size` bytes, zeroed, 64-byte aligned, placed by the
@@ -136,6 +149,21 @@ typedef struct tnr_domain_ops {
 
     /** Fill capacity, free_bytes and largest_free; the library counts the rest. NULL: no limit of its own. */
     void (*statistics)(void *state, tnr_domain_statistics *statistics);
+
+    /**
+     * For access none only, and there both or neither: how bytes leave a block and come into it when a call that copies by
+     * name is given memory that the host cannot reach (tenure::mpi: mpi.h). NULL: such calls are TNR_ERR_RESIDENCY.
+     *
+     * read copies a box of the block to `host`, packed; write the other way. The library has checked that all runs lie in what
+     * was asked for of the block, and that runs which are written do not overlap, and it holds a lease; `host` is ordinary
+     * memory of any alignment, for the length of the call. Both are over when they return: read gives what all work wrote that
+     * the domain knows of, and whatever comes later sees what write wrote. One call moves at most a piece of a transfer, so
+     * that pieces on their way to other ranks overlap with the next one's copy. After a failure what was to be written is
+     * unspecified. Neither may call the library on a world or engine. @{
+     */
+    tnr_status (*read)(void *state, const tnr_block *block, const tnr_domain_box *box, void *host);
+    tnr_status (*write)(void *state, const tnr_block *block, const tnr_domain_box *box, const void *host);
+    /** @} */
 } tnr_domain_ops;
 
 /** What tnr_domain_create needs to know. Start from TNR_DOMAIN_CONFIG. */

@@ -8,9 +8,13 @@
  *
  * What travels is elements in column-major order of their indices, so the layouts at the two ends may differ; dtype and shape
  * must agree, and a transfer on which they do not is an error at both ends, before any element is written: at the end that finds it
- * TNR_ERR_DTYPE or TNR_ERR_SHAPE, at the other TNR_ERR_PEER with the same text. Both may go on then. An error after bytes have
- * begun to move (TNR_ERR_MPI, or TNR_ERR_PEER for a rank that died) *poisons* the world: every later call but
+ * TNR_ERR_DTYPE or TNR_ERR_SHAPE, at the other TNR_ERR_PEER with the same text. Both may go on then. An MPI call that fails
+ * (TNR_ERR_MPI), a rank that died, and a wait that reached timeout_ms (TNR_ERR_PEER) *poison* the world: every later call but
  * tnr_world_describe and tnr_world_destroy answers with that error at once; elements of what was being written are unspecified.
+ * tnr_world_poisoned tells these from the TNR_ERR_PEER of a mere disagreement. The other ranks of the node that wait for one whose
+ * world was poisoned hear of it within a fraction of a second, and theirs is poisoned too.
+ *
+ * Bytes move only while a call runs: on the world, on a ticket or on an exchange of it. Nothing works behind the program.
  *
  * Views may have any layout: strided, negative, permuted, empty, rank 0; broadcast ones may be sent. A world's calls take leases as
  * an engine's do, and each copy is one entry in the ledger of the receiving domain. Counts beyond 2^31 are fine. A rank may send to
@@ -73,8 +77,9 @@ typedef struct tnr_world_options {
     bool no_shared;             /**< use MPI messages between the ranks of a node too */
     uint64_t receive_max_bytes; /**< refuse to allocate for a larger payload (TNR_ERR_MEMORY); 0: no cap */
     uint32_t
-        timeout_ms; /**< a transfer without progress for so long is TNR_ERR_PEER, saying who waits for whom; 0: never.
-                                     A rank of this node whose process is gone is noticed without it */
+        timeout_ms; /**< a wait in which nothing moves for so long is TNR_ERR_PEER, saying who waits for whom, and ends
+                                     the world; 0: never. More than any rank computes between two calls. A rank of this node
+                                     whose process is gone, or whose world an error ended, is noticed without it */
 } tnr_world_options;
 
 /* clang-format off */
@@ -87,8 +92,8 @@ typedef struct tnr_world_options {
  * Duplicates the communicator once, so that the messages of a world meet nobody else's, those of other worlds over the same
  * communicator included; the program may free its own. Tells this process' domains which process they are of (rank in
  * MPI_COMM_WORLD plus one), and compares versions, byte order, limits and options between ranks.
- * @param home keeps the world, its tickets and buffers; reached by the host directly; must outlive it. Shared memory comes from
- * the system.
+ * @param home keeps the world, its tickets (4.3 KiB each: 1.1 MiB for the default of 256) and buffers (tnr_world_need); reached by the
+ * host directly; must outlive it. Shared memory comes from the system.
  * TNR_ERR_MPI when MPI is not initialised, already finalised, or grants a lower thread level than asked for;
  * TNR_ERR_ARGUMENT for MPI_COMM_NULL or an intercommunicator; TNR_ERR_PEER when another rank failed or does not agree, with what;
  * TNR_ERR_UNSUPPORTED for ranks that were spawned, outside MPI_COMM_WORLD. Only a call from a thread that may not call MPI at all,
@@ -96,6 +101,18 @@ typedef struct tnr_world_options {
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_create(tnr_domain *home, MPI_Comm comm, const tnr_world_options *options,
                                                    tnr_world **world);
+
+/**
+ * Need of a world of so many ranks in its home, whatever their number on a node, for its whole life: with at most so many transfers of
+ * a rank under way at one time, and exchanges that have as many parts at most. `transfers` 0: to make it, and nothing more. Its copies
+ * count 1 each, tnr_world_send_receive 2, collective calls and redistribution 9, as far as there are tickets + 2. Of a transfer nearly
+ * all is two buffers of pack_bytes; those that go through shared memory, or are dense, take none. Beyond this are: scratch of a
+ * reduction (six tensors of 256 KiB), and what publications hold, and shares, windows and fetches take while they are made.
+ * Exact when the transfers need buffers and the ranks are on one node, else an upper bound; tnr_arena_bytes makes an arena of it.
+ * TNR_ERR_ARGUMENT for size < 1 or transfers < 0, and for options as tnr_world_create.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_world_need(const tnr_world_options *options, int size, int transfers,
+                                                 tnr_need *need);
 
 /**
  * Give everything back and null *world. Not collective. TNR_ERR_BUSY while tickets, exchanges or published groups of it
@@ -108,6 +125,12 @@ TNR_API tnr_status tnr_world_destroy(tnr_world **world);
 TNR_API int tnr_world_rank(const tnr_world *world);
 TNR_API int tnr_world_size(const tnr_world *world);
 /** @} */
+
+/**
+ * The rank in this world of a process that a domain's id names (tnr_domain_id.process, as descriptors of published groups have it: rank
+ * in MPI_COMM_WORLD plus one); -1 when it is in none of its ranks, for 0, and for a NULL world. Looks through all ranks.
+ */
+TNR_API int tnr_world_rank_of(const tnr_world *world, uint64_t process);
 
 /** What a world is, what went through it, and what it still holds. */
 typedef struct tnr_world_info {
@@ -131,6 +154,12 @@ typedef struct tnr_world_info {
 /** Fill *info. Not collective; also after an error, and after MPI_Finalize; any thread, TNR_ERR_BUSY while a call on it runs. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_describe(const tnr_world *world, tnr_world_info *info);
 
+/**
+ * TNR_OK, or the error that ended the world, with its text as the last error: a call that failed with TNR_ERR_PEER was refused, and may
+ * be mended, or was the end. Not collective, cheap; any time and any thread, also while a call on it runs and after MPI_Finalize.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_world_poisoned(const tnr_world *world);
+
 /** Wait for all ranks. Collective. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 
@@ -140,7 +169,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 #define TNR_WORLD_CHANNELS 1024
 
 /**
- * Copy a view's elements to rank `to`. Returns when the receiver has accepted them and the view may be changed again.
+ * Copy a view's elements to rank `to`. Returns when the receiver has accepted them, however few, and the view may be changed
+ * again: two ranks that both send first wait for each other (tnr_world_send_receive does not).
  * TNR_ERR_BOUNDS for a rank or channel that does not exist; TNR_ERR_PEER, with its reason, when the receiver refused.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int channel);
@@ -154,7 +184,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_receive_into(tnr_world *world, const
                                                          int channel);
 
 /**
- * The same three, started only: tickets. They move while any call on the world or on one of its tickets runs.
+ * The same three, started only: tickets. They move while any call on the world, its tickets or its exchanges runs.
  * TNR_ERR_MEMORY when all tickets are taken. tnr_world_receive_begin writes *tensor when its ticket ends well. @{
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_send_begin(tnr_world *world, const tnr_view *view, int to, int channel,
@@ -166,8 +196,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_receive_into_begin(tnr_world *world,
 /** @} */
 
 /** Send to one rank and receive from another at the same time; both end, whatever becomes of either; the first failure. */
-TNR_API TNR_MUST_CHECK tnr_status tnr_world_exchange(tnr_world *world, const tnr_view *send, int to,
-                                                     const tnr_view_mut *receive, int from, int channel);
+TNR_API TNR_MUST_CHECK tnr_status tnr_world_send_receive(tnr_world *world, const tnr_view *send, int to,
+                                                         const tnr_view_mut *receive, int from, int channel);
 
 /* ---- Exchanges that repeat ------------------------------------------------------------------------------------------------ */
 
@@ -183,7 +213,7 @@ typedef struct tnr_exchange_part {
 
 /**
  * Prepare transfers that will be made again and again, as halos are: shapes and dtypes are compared with the other ends now, and
- * requests, datatypes and buffers are made. Every rank that is named must prepare its own ends; the call waits for them. Views
+ * datatypes and buffers are made. Every rank that is named must prepare its own ends; the call waits for them. Views
  * stay bound to their owners, which must live as long as the exchange (TNR_ERR_STALE at the next start otherwise). Parts take tickets
  * as long as the exchange lives. When a part is refused, no rank that has a part with either of its two ends gets an exchange; ranks
  * further off are not told, and wait at their next start. A call that fails before it waits (arguments, leases) tells nobody.
@@ -309,14 +339,15 @@ typedef struct tnr_axis_cut {
 
 /**
  * Which rank has which elements of a tensor that no rank has as a whole. Cuts make a grid of parts, column-major: part p of the
- * grid is on rank ranks[p] (each at most once), or p when ranks is NULL. There may be fewer parts than ranks.
+ * grid is on rank owners[p] (each at most once), or p when owners is NULL. There may be fewer parts than ranks. The whole tensor on
+ * one rank: {sizeof(tnr_distribution), rank, shape, NULL, &owner}.
  */
 typedef struct tnr_distribution {
     size_t size; /**< sizeof(tnr_distribution) */
     int rank;    /**< of the tensor */
     const int64_t *shape;
-    const tnr_axis_cut *cuts; /**< one per axis */
-    const int *ranks;
+    const tnr_axis_cut *cuts; /**< one per axis; NULL: no axis is cut, and there is one part */
+    const int *owners;        /**< rank of each part; NULL: part p is rank p's */
 } tnr_distribution;
 
 /**
@@ -329,7 +360,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_distribution_part(const tnr_distribution *
 /**
  * Copy a distributed tensor from one distribution to another of the same global shape. Every rank gives all of both. Elements that stay
  * on their rank are copied there. At most 8 transfers of a rank are under way at one time, each of a box that two parts have in common,
- * straight from view to view, with at most two buffers of tnr_world_options.pack_bytes: that bounds the memory, which comes from the world.
+ * straight from view to view, and each with at most two buffers of tnr_world_options.pack_bytes: that bounds the memory. It comes from
+ * the world, which keeps it for later transfers; through shared memory there is none.
  * Source and target are views of this rank's parts (dense or not, apart from each other); a rank that has none passes an empty view
  * or NULL. A rank that is in no part of `to` gets NULL, and may pass NULL for `domain` and `out`.
  */
@@ -412,6 +444,8 @@ typedef struct tnr_share {
     int device;       /**< suggested device number; TNR_NONE: no hint, or the environment chose already */
     int local_rank;
     int local_size;
+    int cores;            /**< so many CPUs are in cpus */
+    int host_cores;       /**< and in those of all ranks of this host together, each counted once */
     bool launcher_bound;  /**< the launcher gave this rank CPUs that no other rank of the host has */
     bool oversubscribed;  /**< ranks of this host have to share cores: there are fewer of them than ranks */
     char reason[160];     /**< one sentence */
@@ -429,9 +463,13 @@ typedef struct tnr_share {
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_share(tnr_world *world, const tnr_topology *topology, int devices,
                                                   tnr_share *share);
 
-/** A machine within this rank's share, and options->cpus if given (tnr_machine_create with these CPUs). Collective over the world. */
+/**
+ * A machine within this rank's share, and options->cpus if given (tnr_machine_create with these CPUs). Collective over the world.
+ * @param share  what was agreed, as by tnr_world_share with no devices; may be NULL. options->cpus does not narrow it.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_machine(tnr_world *world, tnr_domain *home, tnr_topology *topology,
-                                                    const tnr_machine_options *options, tnr_machine **machine);
+                                                    const tnr_machine_options *options, tnr_share *share,
+                                                    tnr_machine **machine);
 
 /**
  * One line per rank: host, local rank, CPUs, node, binding. Collective; rank `root` gets the text in `buffer`, cut at `bytes`, the

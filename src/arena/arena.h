@@ -120,6 +120,9 @@ typedef struct tnri_domain_class {
     tnr_status (*release)(tnr_domain *domain, const tnr_block *block, tnri_block_use use);
     tnr_status (*map)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host);  /* NULL: direct */
     tnr_status (*unmap)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host); /* NULL: direct */
+    /* Out of and into memory that the host cannot reach; called where tnr_domain.copies says so, NULL elsewhere. */
+    tnr_status (*read)(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, void *host);
+    tnr_status (*write)(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, const void *host);
     void (*statistics)(tnr_domain *domain, tnr_domain_statistics *statistics);
     /*
      * Number of the program's raw blocks that are out. NULL: the class keeps no list of its blocks, and the core gives
@@ -160,6 +163,7 @@ struct tnr_domain {
     uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
+    bool copies;        /* the host cannot reach it, but read and write copy */
     bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
     bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
     const char *keeper; /* who alone may close it, in a word; NULL: the program. Guarded likewise */

@@ -448,6 +448,21 @@ static tnr_status pool_unmap(tnr_domain *domain, const tnr_block *block, tnr_map
     return domain->parent->kind->unmap(domain->parent, &parent_block, mode, host);
 }
 
+/* Likewise where the host cannot reach the memory. */
+static tnr_status pool_read(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, void *host)
+{
+    tnr_block parent_block;
+    tnri_pool_parent_block(domain, block, &parent_block);
+    return domain->parent->kind->read(domain->parent, &parent_block, box, host);
+}
+
+static tnr_status pool_write(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, const void *host)
+{
+    tnr_block parent_block;
+    tnri_pool_parent_block(domain, block, &parent_block);
+    return domain->parent->kind->write(domain->parent, &parent_block, box, host);
+}
+
 static void pool_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
 {
     tnri_pool *pool = pool_of(domain);
@@ -509,6 +524,8 @@ static const tnri_domain_class pool_class = {
     .release = pool_release,
     .map = pool_map,
     .unmap = pool_unmap,
+    .read = pool_read,
+    .write = pool_write,
     .statistics = pool_statistics,
     .program_blocks = pool_program_blocks,
     .transfer = pool_transfer,
@@ -548,6 +565,7 @@ tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, 
     }
     made->domain.parent = parent;
     made->domain.coherent = parent->coherent;
+    made->domain.copies = parent->copies;
     made->domain.record = record;
     made->admit_bytes = max_bytes;
     made->max_bytes = max_bytes;

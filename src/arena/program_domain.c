@@ -94,6 +94,20 @@ static tnr_status program_unmap(tnr_domain *domain, const tnr_block *block, tnr_
     return answer_of(state, "unmap", recorded, state->ops.unmap(state->own, block, mode, host));
 }
 
+static tnr_status program_read(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, void *host)
+{
+    program_state *state = state_of(domain);
+    const unsigned recorded = tnri_failures_recorded();
+    return answer_of(state, "read", recorded, state->ops.read(state->own, block, box, host));
+}
+
+static tnr_status program_write(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, const void *host)
+{
+    program_state *state = state_of(domain);
+    const unsigned recorded = tnri_failures_recorded();
+    return answer_of(state, "write", recorded, state->ops.write(state->own, block, box, host));
+}
+
 static void program_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
 {
     program_state *state = state_of(domain);
@@ -117,16 +131,20 @@ static const tnri_domain_class program_class = {
     .release = program_release,
     .map = program_map,
     .unmap = program_unmap,
+    .read = program_read,
+    .write = program_write,
     .statistics = program_statistics,
     .destroy = program_destroy,
 };
 
 /* The first version's table: what every program's has. */
-#define LEAST_OPS_BYTES sizeof(tnr_domain_ops)
+#define LEAST_OPS_BYTES offsetof(tnr_domain_ops, read)
 
 static tnr_status take_ops(const tnr_domain_config *config, tnr_domain_ops *ops)
 {
-    TNR_REQUIRE(config->ops != NULL && config->ops_size >= LEAST_OPS_BYTES, TNR_ERR_ARGUMENT,
+    TNR_REQUIRE(config->ops != NULL && config->ops_size >= LEAST_OPS_BYTES &&
+                    config->ops_size % _Alignof(tnr_domain_ops) == 0,
+                TNR_ERR_ARGUMENT,
                 "domain_create: a table of functions of at least %llu bytes is needed, start from TNR_DOMAIN_CONFIG",
                 TNRI_LLU(LEAST_OPS_BYTES));
     const unsigned char *bytes = (const unsigned char *)config->ops;
@@ -169,6 +187,8 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, t
                 "domain_create: %d is no host access", (int)config->access);
     TNR_REQUIRE((ops->map != NULL) == mapped && (ops->unmap != NULL) == mapped, TNR_ERR_ARGUMENT,
                 "domain_create: map and unmap are for mapped access, and needed there");
+    TNR_REQUIRE((ops->read != NULL) == (ops->write != NULL) && (ops->read == NULL || config->access == TNR_ACCESS_NONE),
+                TNR_ERR_ARGUMENT, "domain_create: read and write are for access none, and there both or neither");
     const tnr_placement *placement = &config->placement;
     TNR_REQUIRE(placement->kind >= TNR_MEMORY_HOST && placement->kind <= TNR_MEMORY_OTHER &&
                     placement->device >= TNR_NONE && placement->cpu_affinity >= TNR_NONE,
@@ -186,6 +206,7 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, t
     made->state = state;
     tnr_status status = tnri_domain_init(made, &program_class, home->home, *placement, config->access);
     made->coherent = made->coherent || config->coherent_maps;
+    made->copies = ops->read != NULL;
     if (status == TNR_OK && ops->open != NULL) {
         const unsigned recorded = tnri_failures_recorded();
         status = answer_of(state, "open", recorded, ops->open(state->own, config->config));

@@ -42,7 +42,7 @@ static tnr_status run(tnri_course *course, int root, tnr_status status)
 tnr_status tnr_world_broadcast(tnr_world *world, int root, const tnr_view *source, tnr_domain *domain, tnr_tensor **out)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world broadcast", world, TNRI_CALL_BROADCAST));
+    TNR_TRY(tnri_course_enter(&course, "world_broadcast", world, TNRI_CALL_BROADCAST));
     const tnr_status status = arguments(&course, root, source, NULL, true, domain, out);
     return tnri_course_leave(&course, run(&course, root, status));
 }
@@ -50,7 +50,7 @@ tnr_status tnr_world_broadcast(tnr_world *world, int root, const tnr_view *sourc
 tnr_status tnr_world_broadcast_into(tnr_world *world, int root, const tnr_view *source, const tnr_view_mut *target)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world broadcast into", world, TNRI_CALL_BROADCAST));
+    TNR_TRY(tnri_course_enter(&course, "world_broadcast_into", world, TNRI_CALL_BROADCAST));
     const tnr_status status = arguments(&course, root, source, target, false, NULL, NULL);
     return tnri_course_leave(&course, run(&course, root, status));
 }

@@ -8,10 +8,15 @@
 
 #include "collective_internal.h"
 
+uint64_t tnri_collective_bytes(int size)
+{
+    return sizeof(tnri_collective) + (uint64_t)size * (sizeof(tnri_words) + 2 * sizeof(int64_t));
+}
+
 tnr_status tnri_collective_make(tnr_world *world)
 {
     const uint64_t size = (uint64_t)world->size;
-    const uint64_t bytes = sizeof(tnri_collective) + size * (sizeof(tnri_words) + 2 * sizeof(int64_t));
+    const uint64_t bytes = tnri_collective_bytes(world->size);
     tnr_block record;
     TNR_TRY(tnr_provider.record_take(world->home, bytes, &record));
     tnri_collective *made = record.address;
@@ -78,7 +83,7 @@ tnr_status tnri_course_lease(tnri_course *course, const tnr_view *give, const tn
         course->operands[count++].write = true;
     }
     if (count != 0) {
-        TNR_TRY(tnr_provider.access_begin(course->op, course->operands, count, aliasing));
+        TNR_TRY(tnr_provider.access_begin_away(course->op, course->operands, count, aliasing));
         course->leased = true;
         course->operand_count = count;
     }
@@ -166,11 +171,26 @@ static tnr_status check_flights(const tnri_course *course)
     return TNR_OK;
 }
 
+/* Is any memory of this rank away? Then it needs room for copies of its own. */
+static tnr_status prepare_away(tnri_course *course)
+{
+    const bool gives = course->words.give.there != 0 && tnri_is_away(&course->give);
+    const bool takes = course->words.take.there != 0 && tnri_is_away(&course->take);
+    const bool makes = course->domain != NULL && tnr_domain_access(course->domain) == TNR_ACCESS_NONE;
+    if (!gives && !takes && !makes) {
+        return TNR_OK;
+    }
+    course->words.away = 1;
+    course->votes_again = true;
+    return tnri_pack_take(course->op, course->world, &course->pack);
+}
+
 tnr_status tnri_course_tell(tnri_course *course, tnr_status mine)
 {
     tnr_world *world = course->world;
     tnri_collective *room = world->collective;
     mine = mine == TNR_OK ? check_flights(course) : mine;
+    mine = mine == TNR_OK ? prepare_away(course) : mine;
     course->words.status = (uint64_t)mine;
     if (world->size == 1) {
         room->all[0] = course->words;
@@ -192,6 +212,7 @@ tnr_status tnri_course_tell(tnri_course *course, tnr_status mine)
             mine = mine != TNR_OK ? tnri_fail(mine, "%s", text) : TNR_OK;
             return tnri_vote(course->op, world, mine);
         }
+        course->votes_again = course->votes_again || room->all[rank].away != 0;
     }
     return agree(course);
 }
@@ -233,8 +254,8 @@ tnr_status tnri_course_expect(const tnri_course *course, int who, const tnri_sid
 
 static tnr_status make_draft(tnri_course *course, tnr_dtype dtype, int rank, const int64_t *shape)
 {
-    TNR_TRY(tnr_provider.output_begin(course->op, course->domain, dtype, rank, shape, TNR_ALLOCATION_COPY,
-                                      &course->output));
+    TNR_TRY(tnr_provider.output_begin_away(course->op, course->domain, dtype, rank, shape, TNR_ALLOCATION_COPY,
+                                           &course->output));
     course->drafted = true;
     course->take = course->output.view;
     course->take_data = course->output.data;
@@ -285,14 +306,38 @@ bool tnri_course_settle(tnri_course *course, tnr_status status)
     return course->stays;
 }
 
+void tnri_course_fail(tnri_course *course, tnr_status status)
+{
+    if (course->failed == TNR_OK) {
+        course->failed = status;
+        memcpy(course->failed_text, tnr_last_error(), sizeof(course->failed_text));
+    }
+}
+
+/* All has moved; did it, on all ranks? */
+static tnr_status vote_again(tnri_course *course)
+{
+    tnr_status status = course->failed;
+    if (status != TNR_OK) {
+        status = tnri_fail(status, "%s", course->failed_text);
+    }
+    status = tnri_vote(course->op, course->world, status);
+    tnri_world_close(course->world, status);
+    return status;
+}
+
 tnr_status tnri_course_leave(tnri_course *course, tnr_status status)
 {
     tnr_world *world = course->world;
+    if (TNRI_UNLIKELY(course->votes_again) && status == TNR_OK) {
+        status = vote_again(course);
+    }
     char text[TNR_ERROR_TEXT_BYTES];
     if (status != TNR_OK) {
         memcpy(text, tnr_last_error(), sizeof(text));
     }
     const tnr_status given = status;
+    tnri_pack_give(world, course->pack);
     if (tnri_course_settle(course, status)) {
         return tnri_world_leave(world, tnri_fail(given, "%s", text));
     }

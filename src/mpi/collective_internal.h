@@ -5,7 +5,9 @@
  *   enter -> local checks, leases -> everyone's words to everyone -> the same verdict everywhere -> new tensors, a vote on them
  *         -> data, by flights on a channel of their own -> leases back, leave
  *
- * Up to the data nothing has been written and everybody may go on; a failure after that ends the world.
+ * Up to the data nothing has been written and everybody may go on; a failure after that ends the world. Where a rank's memory is
+ * away (storage.h) its domain's copies may fail in the midst: then all transfers go on as they would, some of them failing, and at the
+ * end all vote on that.
  */
 #ifndef TENURE_MPI_COLLECTIVE_INTERNAL_H
 #define TENURE_MPI_COLLECTIVE_INTERNAL_H
@@ -43,6 +45,7 @@ typedef struct tnri_words {
     uint64_t hash;  /* of what else must be */
     uint64_t makes; /* a new tensor: votes once more */
     uint64_t cuts;  /* it names extents of parts */
+    uint64_t away;  /* it gives or takes memory that the host cannot reach */
     tnri_side give;
     tnri_side take;
 } tnri_words;
@@ -82,6 +85,11 @@ typedef struct tnri_course {
     uint64_t begun;
     uint64_t ended;
     uint64_t packed; /* bytes that had to be packed to be sent */
+    /* memory that is away: room for copies here, and what failed first */
+    tnri_pack *pack;
+    bool votes_again; /* it is at some rank */
+    tnr_status failed;
+    char failed_text[TNR_ERROR_TEXT_BYTES];
 } tnri_course;
 
 /* -- collective.c -- */
@@ -109,6 +117,8 @@ tnr_status tnri_course_make(tnri_course *course, tnr_status status, bool votes, 
                             const int64_t *shape);
 /* What is left of flights after a failure; true: MPI may still be at the bytes, so memory and leases stay as they are. */
 bool tnri_course_settle(tnri_course *course, tnr_status status);
+/* A domain's copy failed, with the last recorded text: the outcome, once all has moved. */
+void tnri_course_fail(tnri_course *course, tnr_status status);
 /* Flights end, leases go back, ledgers are written, the new tensor is its caller's (or undone), out of the world. */
 tnr_status tnri_course_leave(tnri_course *course, tnr_status status);
 
@@ -122,7 +132,7 @@ tnr_status tnri_course_send(tnri_course *course, const tnr_view *view, char *dat
 tnr_status tnri_course_receive(tnri_course *course, const tnr_view *view, char *data, int from);
 /* Until the first `upto` transfers of the call are over (course->begun: all). */
 tnr_status tnri_course_wait(tnri_course *course, uint64_t upto);
-/* Elements that stay here: shapes agree; memory is apart, or the very same. */
+/* Elements that stay here: shapes agree; memory is apart, or the very same. What fails is the course's. */
 void tnri_course_copy(tnri_course *course, const tnr_view *from, const char *from_data, const tnr_view *to,
                       char *to_data);
 /* course->give of `root` to course->take of all others, which have its shape, and a copy to root's own take when `root_too`. */

@@ -34,11 +34,15 @@ static tnr_status end_oldest(tnri_course *course)
     tnri_flight *flight = course->flights[course->ended % TNRI_AT_ONCE];
     TNR_TRY(tnri_flight_wait(flight));
     course->ended++;
-    const bool packed = flight->path == TNR_PATH_PACKED || (flight->path == TNR_PATH_SHARED && !flight->stream.dense);
-    if (flight->kind == TNRI_SEND && packed) {
+    if (flight->kind == TNRI_SEND && tnri_flight_packed(flight)) {
         course->packed += flight->stream.bytes;
     }
-    return tnri_world_poison(course->world, tnri_flight_settle(flight));
+    const tnr_status status = tnri_flight_settle(flight);
+    if (TNRI_UNLIKELY(status != TNR_OK) && course->votes_again && course->world->poison == TNR_OK) {
+        tnri_course_fail(course, status); /* both ends know: all goes on, and all vote at the end */
+        return TNR_OK;
+    }
+    return tnri_world_poison(course->world, status);
 }
 
 tnr_status tnri_course_wait(tnri_course *course, uint64_t upto)
@@ -65,6 +69,7 @@ static tnr_status start(tnri_course *course, tnri_flight_kind kind, const tnr_vi
         return tnri_world_poison(world, status);
     }
     flight->piece = true;
+    flight->joint = true;
     status = tnri_flight_adopt(flight, view, data);
     if (status != TNR_OK) { /* the others wait for it by now */
         (void)tnri_world_poison(world, status);
@@ -85,18 +90,39 @@ tnr_status tnri_course_receive(tnri_course *course, const tnr_view *view, char *
     return start(course, TNRI_RECEIVE, view, data, from);
 }
 
+static void copy_away(tnri_course *course, const tnr_view *from, const char *from_data, const tnr_view *to,
+                      char *to_data)
+{
+    tnri_stream source;
+    tnri_stream target;
+    bool moved = false;
+    tnri_stream_of(&source, from, (char *)(uintptr_t)from_data);
+    tnri_stream_of(&target, to, to_data);
+    const tnr_status status =
+        tnri_stream_copy(&source, &target, course->pack->data, course->world->options.pack_bytes, &moved);
+    if (status != TNR_OK) {
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, tnr_last_error(), sizeof(text));
+        tnri_course_fail(course, tnri_fail(status, "%s: %s", course->op, text));
+    }
+}
+
 void tnri_course_copy(tnri_course *course, const tnr_view *from, const char *from_data, const tnr_view *to,
                       char *to_data)
 {
-    if (is_empty(from) || to_data == from_data) {
+    if (is_empty(from) || (to_data == from_data && to->root == from->root)) {
         return;
     }
     uint64_t bytes = tnr_dtype_size(from->dtype);
     for (int axis = 0; axis < from->rank; axis++) {
         bytes *= (uint64_t)from->shape[axis];
     }
-    tnr_provider.copy_elements(tnr_dtype_size(from->dtype), from->rank, from->shape, to_data, to->strides, from_data,
-                               from->strides);
+    if (TNRI_UNLIKELY(course->pack != NULL) && (tnri_is_away(from) || tnri_is_away(to))) {
+        copy_away(course, from, from_data, to, to_data);
+    } else {
+        tnr_provider.copy_elements(tnr_dtype_size(from->dtype), from->rank, from->shape, to_data, to->strides,
+                                   from_data, from->strides);
+    }
     course->world->sends[TNR_PATH_SELF]++;
     course->world->sent_bytes[TNR_PATH_SELF] += bytes;
 }

@@ -5,7 +5,8 @@
  * A binomial tree over ranks in order, whatever the root: rank r takes in r+1, then r+2, r+4, ... as long as these bits of r are
  * zero, and gives its result to r without its lowest bit. So the left operand always comes from lower ranks, and the bits of a
  * result depend on the number of ranks alone. It goes piece by piece: while a piece is combined the next one arrives. The engine
- * of the caller combines, so rules for NaN and for integers that wrap are its own.
+ * of the caller combines, so rules for NaN and for integers that wrap are its own. Memory that is away is read into pieces in host
+ * memory, and written from there.
  *
  * Memory: up to six pieces of at most 256 KiB from the world's home, made before anything moves. They stay in a second-level cache.
  */
@@ -155,15 +156,16 @@ static tnr_status prepare(const tnri_course *course, reduction *of)
 {
     const tnr_world *world = course->world;
     const tnr_view *give = &course->give;
-    tnri_stream_make(&of->give, course->give_data, give->dtype, give->rank, give->shape, give->strides);
+    tnri_stream_of(&of->give, give, course->give_data);
+    const bool plain = of->give.dense && of->give.away == NULL;
     const int64_t element = (int64_t)of->give.element_bytes;
     of->count = (int64_t)of->give.bytes / element;
     of->piece = of->count < PIECE_BYTES / element ? of->count : PIECE_BYTES / element;
     of->pieces = of->count == 0 ? 0 : (of->count + of->piece - 1) / of->piece;
     find_family(of, world);
     const bool in_place = course->words.take.there != 0 && course->take.root == give->root; /* leased for writing */
-    of->direct = of->child_count != 0 && of->give.dense && of->give.bytes != 0 && !in_place;
-    if (of->child_count != 0 || (world->rank != 0 && !of->give.dense)) {
+    of->direct = of->child_count != 0 && plain && of->give.bytes != 0 && !in_place;
+    if (of->child_count != 0 || (world->rank != 0 && !plain)) {
         TNR_TRY(make_buffers(course, of, of->pieces, of->sums));
     }
     if (of->child_count != 0) {
@@ -173,6 +175,16 @@ static tnr_status prepare(const tnri_course *course, reduction *of)
         TNR_TRY(combine(of, NULL, &of->sums[0], &of->coming[0], 0));
     }
     return of->root == world->rank && world->rank != 0 ? make_buffers(course, of, of->pieces, of->results) : TNR_OK;
+}
+
+/* Memory that is away: what fails is told at the end. */
+static void copied(tnri_course *course, tnr_status status)
+{
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, tnr_last_error(), sizeof(text));
+        tnri_course_fail(course, tnri_fail(status, "%s: %s", course->op, text));
+    }
 }
 
 /* Ask for the next piece of the next child, if there is one. */
@@ -208,7 +220,7 @@ static tnr_status collect(tnri_course *course, reduction *of, int64_t piece, tnr
         row_of(of, &course->give, piece, &left);
         left.offset += piece * of->piece;
     } else {
-        tnri_stream_pack(&of->give, begin, bytes, sum->data);
+        copied(course, tnri_stream_pack(&of->give, begin, bytes, sum->data));
         course->packed += bytes;
     }
     for (int child = 0; child < of->child_count; child++) {
@@ -230,8 +242,8 @@ static tnr_status store_result(tnri_course *course, reduction *of, int64_t piece
 {
     buffer *result = &of->results[piece % 2];
     TNR_TRY(tnri_course_wait(course, result->used));
-    tnri_stream_unpack(&of->take, (uint64_t)(piece * of->piece) * of->take.element_bytes,
-                       (uint64_t)length_of(of, piece) * of->take.element_bytes, result->data);
+    copied(course, tnri_stream_unpack(&of->take, (uint64_t)(piece * of->piece) * of->take.element_bytes,
+                                      (uint64_t)length_of(of, piece) * of->take.element_bytes, result->data));
     return TNR_OK;
 }
 
@@ -243,8 +255,8 @@ static tnr_status move_piece(tnri_course *course, reduction *of, int64_t piece)
     char *data = NULL;
     TNR_TRY(collect(course, of, piece, &row, &data));
     if (top && of->root <= 0) { /* it stays here */
-        tnri_stream_unpack(&of->take, (uint64_t)(piece * of->piece) * of->take.element_bytes,
-                           (uint64_t)row.shape[0] * of->take.element_bytes, data);
+        copied(course, tnri_stream_unpack(&of->take, (uint64_t)(piece * of->piece) * of->take.element_bytes,
+                                          (uint64_t)row.shape[0] * of->take.element_bytes, data));
         return TNR_OK;
     }
     TNR_TRY(tnri_course_send(course, &row, data, top ? of->root : of->parent));
@@ -266,7 +278,7 @@ static tnr_status move(tnri_course *course, reduction *of)
     const tnr_world *world = course->world;
     const tnr_view *take = &course->take;
     if (course->drafted || course->words.take.there != 0) {
-        tnri_stream_make(&of->take, course->take_data, take->dtype, take->rank, take->shape, take->strides);
+        tnri_stream_of(&of->take, take, course->take_data);
     }
     if (world->size == 1) {
         tnri_course_copy(course, &course->give, course->give_data, take, course->take_data);
@@ -351,26 +363,26 @@ tnr_status tnr_world_reduce(tnr_world *world, tnr_engine *engine, tnr_world_comb
                             const tnr_view *source, tnr_domain *domain, tnr_tensor **out)
 {
     reduction of = {.engine = engine, .combine = combine_by, .root = root < 0 ? INT32_MAX : root};
-    return reduce("world reduce", world, TNRI_CALL_REDUCE, &of, source, NULL, true, domain, out);
+    return reduce("world_reduce", world, TNRI_CALL_REDUCE, &of, source, NULL, true, domain, out);
 }
 
 tnr_status tnr_world_reduce_into(tnr_world *world, tnr_engine *engine, tnr_world_combine combine_by, int root,
                                  const tnr_view *source, const tnr_view_mut *target)
 {
     reduction of = {.engine = engine, .combine = combine_by, .root = root < 0 ? INT32_MAX : root};
-    return reduce("world reduce into", world, TNRI_CALL_REDUCE, &of, source, target, false, NULL, NULL);
+    return reduce("world_reduce_into", world, TNRI_CALL_REDUCE, &of, source, target, false, NULL, NULL);
 }
 
 tnr_status tnr_world_all_reduce(tnr_world *world, tnr_engine *engine, tnr_world_combine combine_by,
                                 const tnr_view *source, tnr_domain *domain, tnr_tensor **out)
 {
     reduction of = {.engine = engine, .combine = combine_by, .root = -1};
-    return reduce("world all reduce", world, TNRI_CALL_ALL_REDUCE, &of, source, NULL, true, domain, out);
+    return reduce("world_all_reduce", world, TNRI_CALL_ALL_REDUCE, &of, source, NULL, true, domain, out);
 }
 
 tnr_status tnr_world_all_reduce_into(tnr_world *world, tnr_engine *engine, tnr_world_combine combine_by,
                                      const tnr_view *source, const tnr_view_mut *target)
 {
     reduction of = {.engine = engine, .combine = combine_by, .root = -1};
-    return reduce("world all reduce into", world, TNRI_CALL_ALL_REDUCE, &of, source, target, false, NULL, NULL);
+    return reduce("world_all_reduce_into", world, TNRI_CALL_ALL_REDUCE, &of, source, target, false, NULL, NULL);
 }

@@ -7,11 +7,11 @@
 
 tnr_status tnr_block_range(int64_t extent, int parts, int part, int64_t *start, int64_t *count)
 {
-    TNR_REQUIRE(start != NULL && count != NULL, TNR_ERR_ARGUMENT, "block range: start or count is NULL");
+    TNR_REQUIRE(start != NULL && count != NULL, TNR_ERR_ARGUMENT, "block_range: start or count is NULL");
     TNR_REQUIRE(extent >= 0 && parts >= 1, TNR_ERR_ARGUMENT,
-                "block range: %lld elements in %d parts; no negative extent, and at least one part", TNRI_LL(extent),
+                "block_range: %lld elements in %d parts; no negative extent, and at least one part", TNRI_LL(extent),
                 parts);
-    TNR_REQUIRE(part >= 0 && part < parts, TNR_ERR_BOUNDS, "block range: part %d of %d", part, parts);
+    TNR_REQUIRE(part >= 0 && part < parts, TNR_ERR_BOUNDS, "block_range: part %d of %d", part, parts);
     const int64_t least = extent / parts;
     const int64_t longer = extent % parts; /* so many have one more */
     *start = least * part + (part < longer ? part : longer);
@@ -87,6 +87,12 @@ static bool next_run(const tnri_axis_part *of, int64_t at, int64_t *begin, int64
 
 /* ---- Distributions ---------------------------------------------------------------------------------------------------------------- */
 
+static const tnr_axis_cut *cut_of(const tnr_distribution *distribution, int axis)
+{
+    static const tnr_axis_cut whole = {1, 0, NULL};
+    return distribution->cuts != NULL ? &distribution->cuts[axis] : &whole;
+}
+
 static tnr_status check_axis(const char *op, int axis, int64_t extent, const tnr_axis_cut *cut)
 {
     TNR_REQUIRE(cut->parts >= 1 && cut->block >= 0, TNR_ERR_ARGUMENT,
@@ -107,14 +113,14 @@ static tnr_status check_axis(const char *op, int axis, int64_t extent, const tnr
     return TNR_OK;
 }
 
-static tnr_status check_ranks(const char *op, const int *ranks, int count, int world_size)
+static tnr_status check_owners(const char *op, const int *owners, int count, int world_size)
 {
-    for (int part = 0; ranks != NULL && part < count; part++) {
-        TNR_REQUIRE(ranks[part] >= 0 && ranks[part] < world_size, TNR_ERR_BOUNDS,
-                    "%s: part %d is on rank %d; the world has 0 to %d", op, part, ranks[part], world_size - 1);
+    for (int part = 0; owners != NULL && part < count; part++) {
+        TNR_REQUIRE(owners[part] >= 0 && owners[part] < world_size, TNR_ERR_BOUNDS,
+                    "%s: part %d is on rank %d; the world has 0 to %d", op, part, owners[part], world_size - 1);
         for (int other = 0; other < part; other++) {
-            TNR_REQUIRE(ranks[other] != ranks[part], TNR_ERR_ARGUMENT, "%s: parts %d and %d are both on rank %d", op,
-                        other, part, ranks[part]);
+            TNR_REQUIRE(owners[other] != owners[part], TNR_ERR_ARGUMENT, "%s: parts %d and %d are both on rank %d", op,
+                        other, part, owners[part]);
         }
     }
     return TNR_OK;
@@ -125,7 +131,7 @@ static int parts_of(const tnr_distribution *distribution)
 {
     int parts = 1;
     for (int axis = 0; axis < distribution->rank; axis++) {
-        parts *= distribution->cuts[axis].parts;
+        parts *= cut_of(distribution, axis)->parts;
     }
     return parts;
 }
@@ -139,34 +145,34 @@ tnr_status tnri_distribution_check(const char *op, const tnr_distribution *distr
     const int rank = distribution->rank;
     TNR_REQUIRE(rank >= 0 && rank <= TNR_MAX_RANK, TNR_ERR_ARGUMENT, "%s: a distribution of rank %d; 0 to %d", op, rank,
                 TNR_MAX_RANK);
-    TNR_REQUIRE(rank == 0 || (distribution->shape != NULL && distribution->cuts != NULL), TNR_ERR_ARGUMENT,
-                "%s: shape or cuts of a distribution are NULL", op);
+    TNR_REQUIRE(rank == 0 || distribution->shape != NULL, TNR_ERR_ARGUMENT, "%s: shape of a distribution is NULL", op);
     int64_t count;
     uint64_t bytes;
     TNR_TRY(tnr_provider.shape_bytes(op, TNR_BOOL, rank, distribution->shape, &count, &bytes));
     int64_t parts = 1;
     for (int axis = 0; axis < rank; axis++) {
-        TNR_TRY(check_axis(op, axis, distribution->shape[axis], &distribution->cuts[axis]));
-        parts = tnri_mul_i64(parts, distribution->cuts[axis].parts, &parts) ? parts : INT64_MAX;
+        const tnr_axis_cut *cut = cut_of(distribution, axis);
+        TNR_TRY(check_axis(op, axis, distribution->shape[axis], cut));
+        parts = tnri_mul_i64(parts, cut->parts, &parts) ? parts : INT64_MAX;
         TNR_REQUIRE(parts <= world_size, TNR_ERR_BOUNDS, "%s: a distribution has more parts than the world's %d ranks",
                     op, world_size);
     }
-    return check_ranks(op, distribution->ranks, (int)parts, world_size);
+    return check_owners(op, distribution->owners, (int)parts, world_size);
 }
 
 bool tnri_distribution_find(const tnr_distribution *distribution, int rank, tnri_axis_part *parts)
 {
     const int count = parts_of(distribution);
     int part = rank;
-    if (distribution->ranks != NULL) {
-        for (part = 0; part < count && distribution->ranks[part] != rank; part++) {
+    if (distribution->owners != NULL) {
+        for (part = 0; part < count && distribution->owners[part] != rank; part++) {
         }
     }
     if (part >= count) {
         return false;
     }
     for (int axis = 0; axis < distribution->rank; axis++) {
-        const tnr_axis_cut *cut = &distribution->cuts[axis];
+        const tnr_axis_cut *cut = cut_of(distribution, axis);
         tnri_axis_part_make(cut, distribution->shape[axis], part % cut->parts, &parts[axis]);
         part /= cut->parts;
     }
@@ -176,7 +182,7 @@ bool tnri_distribution_find(const tnr_distribution *distribution, int rank, tnri
 tnr_status tnr_distribution_part(const tnr_distribution *distribution, int world_size, int rank, bool *holds,
                                  int64_t *shape)
 {
-    static const char *const op = "distribution part";
+    static const char *const op = "distribution_part";
     tnri_axis_part parts[TNR_MAX_RANK];
     TNR_TRY(tnri_distribution_check(op, distribution, world_size));
     TNR_REQUIRE(holds != NULL && (shape != NULL || distribution->rank == 0), TNR_ERR_ARGUMENT,
@@ -202,7 +208,7 @@ uint64_t tnri_distribution_hash(const tnr_distribution *distribution, uint64_t s
 {
     uint64_t hash = mix(seed, (uint64_t)distribution->rank + 1);
     for (int axis = 0; axis < distribution->rank; axis++) {
-        const tnr_axis_cut *cut = &distribution->cuts[axis];
+        const tnr_axis_cut *cut = cut_of(distribution, axis);
         hash = mix(hash, (uint64_t)distribution->shape[axis]);
         hash = mix(hash, (uint64_t)cut->parts);
         hash = mix(hash, (uint64_t)cut->block);
@@ -214,7 +220,7 @@ uint64_t tnri_distribution_hash(const tnr_distribution *distribution, uint64_t s
     }
     const int count = parts_of(distribution);
     for (int part = 0; part < count; part++) {
-        hash = mix(hash, (uint64_t)(distribution->ranks != NULL ? distribution->ranks[part] : part));
+        hash = mix(hash, (uint64_t)(distribution->owners != NULL ? distribution->owners[part] : part));
     }
     return hash;
 }

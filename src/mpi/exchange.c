@@ -89,23 +89,31 @@ static tnr_status check_parts(const char *op, const tnr_world *world, const tnr_
     return TNR_OK;
 }
 
+/* Where operands and flights begin in an exchange's record. */
+static uint64_t at_operands(void) { return (sizeof(tnr_exchange) + 15U) & ~UINT64_C(15); }
+
+static uint64_t at_flights(uint64_t count)
+{
+    return at_operands() + ((count * sizeof(tnri_operand) + 15U) & ~UINT64_C(15));
+}
+
+uint64_t tnri_exchange_bytes(uint64_t parts) { return at_flights(parts) + parts * sizeof(tnri_flight *); }
+
 static tnr_status make(const char *op, tnr_world *world, size_t count, tnr_exchange **exchange)
 {
     tnr_block record;
-    const uint64_t head = (sizeof(tnr_exchange) + 15U) & ~UINT64_C(15);
-    const uint64_t operands = ((uint64_t)count * sizeof(tnri_operand) + 15U) & ~UINT64_C(15);
-    const tnr_status status =
-        tnr_provider.record_take(world->home, head + operands + (uint64_t)count * sizeof(tnri_flight *), &record);
+    const uint64_t bytes = tnri_exchange_bytes(count);
+    const tnr_status status = tnr_provider.record_take(world->home, bytes, &record);
     TNR_REQUIRE(status == TNR_OK, status, "%s: no room for %llu parts in the world's home", op, TNRI_LLU(count));
     tnr_exchange *made = record.address;
-    memset(made, 0, head + operands + count * sizeof(tnri_flight *));
+    memset(made, 0, bytes);
     made->dependent.end = when_world_ends;
     made->dependent.finalize = when_mpi_ends;
     made->world = world;
     made->record = record;
     made->count = count;
-    made->operands = (tnri_operand *)(void *)((char *)record.address + head);
-    made->flights = (tnri_flight **)(void *)((char *)record.address + head + operands);
+    made->operands = (tnri_operand *)(void *)((char *)record.address + at_operands());
+    made->flights = (tnri_flight **)(void *)((char *)record.address + at_flights(count));
     *exchange = made;
     return TNR_OK;
 }
@@ -121,11 +129,12 @@ static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_e
         exchange->world->transfers->prepared++;
         exchange->flights[i] = flight;
         flight->prepared = true;
+        flight->joint = true;
         flight->view = sends ? *parts[i].send : parts[i].receive->view;
         exchange->operands[i].view = &flight->view;
         exchange->operands[i].write = !sends;
     }
-    TNR_TRY(tnr_provider.access_begin(op, exchange->operands, (int)exchange->count, TNRI_APART));
+    TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
     exchange->under_way = true;
     return TNR_OK;
 }
@@ -248,7 +257,7 @@ static tnr_status prepare(const char *op, tnr_world *world, const tnr_exchange_p
 
 tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count, tnr_exchange **exchange)
 {
-    static const char *const op = "exchange prepare";
+    static const char *const op = "exchange_prepare";
     TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
     return tnri_world_leave(world, prepare(op, world, parts, count, exchange));
@@ -261,6 +270,8 @@ static void restart(tnri_flight *flight, char *data)
     flight->stream.data = data;
     flight->state = TNRI_FLIGHT_MOVING;
     flight->status = TNR_OK;
+    flight->failed = TNR_OK;
+    flight->fatal = false;
     tnri_flight_remove(flight);
     tnri_flight_add(flight);
     if (flight->peer == flight->world->rank) {
@@ -282,7 +293,7 @@ static void count_send(const tnri_flight *flight)
 static tnr_status start(const char *op, tnr_exchange *exchange)
 {
     TNR_REQUIRE(!exchange->under_way, TNR_ERR_BUSY, "%s: it is under way; exchange_wait ends it", op);
-    TNR_TRY(tnr_provider.access_begin(op, exchange->operands, (int)exchange->count, TNRI_APART));
+    TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
     exchange->under_way = true;
     for (int sends = 0; sends < 2; sends++) { /* what comes must find its place */
         for (size_t i = 0; i < exchange->count; i++) {
@@ -299,8 +310,8 @@ static tnr_status start(const char *op, tnr_exchange *exchange)
             count_send(flight);
             if (flight->partner != NULL) {
                 tnri_self_copy(flight, flight->partner);
-                flight->state = TNRI_FLIGHT_OVER;
-                flight->partner->state = TNRI_FLIGHT_OVER;
+                tnri_flight_finish(flight);
+                tnri_flight_finish(flight->partner);
             }
         }
     }
@@ -310,6 +321,7 @@ static tnr_status start(const char *op, tnr_exchange *exchange)
 static tnr_status finish(tnr_exchange *exchange)
 {
     tnr_world *world = exchange->world;
+    const tnri_flight *failed = NULL;
     if (!exchange->under_way) {
         return TNR_OK;
     }
@@ -317,25 +329,32 @@ static tnr_status finish(tnr_exchange *exchange)
         const tnr_status status = tnri_flight_wait(exchange->flights[i]);
         if (status != TNR_OK) { /* the world has ended */
             (void)end_access(exchange);
-            return tnri_fail(status, "exchange wait: the world ended: %s", world->poison_text);
+            return tnri_fail(status, "exchange_wait: the world ended: %s", world->poison_text);
         }
     }
     for (size_t i = 0; i < exchange->count; i++) {
         tnri_flight *flight = exchange->flights[i];
         const bool receives = flight->kind == TNRI_RECEIVE;
-        if (receives || flight->path == TNR_PATH_PACKED || (flight->path == TNR_PATH_SHARED && !flight->stream.dense)) {
+        if (flight->status != TNR_OK) {
+            failed = failed == NULL || (flight->fatal && !failed->fatal) ? flight : failed;
+        } else if (receives || tnri_flight_packed(flight)) {
             tnr_provider.ledger_copy(flight->view.root->domain, receives ? TNR_COPY_RECEIVE : TNR_COPY_SEND,
                                      flight->stream.bytes);
         }
         flight->state = TNRI_FLIGHT_READY;
         tnri_flight_park(flight);
     }
-    return end_access(exchange);
+    const tnr_status ended = end_access(exchange);
+    if (failed == NULL) {
+        return ended;
+    }
+    const tnr_status status = tnri_fail(failed->status, "%s", failed->text);
+    return failed->fatal ? tnri_world_poison(world, status) : status;
 }
 
 tnr_status tnr_exchange_start(tnr_exchange *exchange)
 {
-    static const char *const op = "exchange start";
+    static const char *const op = "exchange_start";
     TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_TRY(tnri_world_enter(op, exchange->world));
     return tnri_world_leave(exchange->world, start(op, exchange));
@@ -343,7 +362,7 @@ tnr_status tnr_exchange_start(tnr_exchange *exchange)
 
 tnr_status tnr_exchange_wait(tnr_exchange *exchange)
 {
-    static const char *const op = "exchange wait";
+    static const char *const op = "exchange_wait";
     TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_TRY(tnri_world_enter(op, exchange->world));
     return tnri_world_leave(exchange->world, finish(exchange));
@@ -351,7 +370,7 @@ tnr_status tnr_exchange_wait(tnr_exchange *exchange)
 
 tnr_status tnr_exchange_run(tnr_exchange *exchange)
 {
-    static const char *const op = "exchange run";
+    static const char *const op = "exchange_run";
     TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_TRY(tnri_world_enter(op, exchange->world));
     tnr_status status = start(op, exchange);
@@ -363,7 +382,7 @@ tnr_status tnr_exchange_run(tnr_exchange *exchange)
 
 tnr_status tnr_exchange_destroy(tnr_exchange **exchange)
 {
-    static const char *const op = "exchange destroy";
+    static const char *const op = "exchange_destroy";
     if (exchange == NULL || *exchange == NULL) {
         return TNR_OK;
     }

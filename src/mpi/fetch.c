@@ -7,10 +7,14 @@
  *   a rank of this node, readable                 pieces of its memory, by tnri_peer_read
  *   else                                          pieces by one-sided MPI
  *
+ * A target that is away (storage.h) is written by its domain, from pieces in host memory. When that fails the call fails, and nobody
+ * else has to know.
+ *
  * The owners are leased and mapped by their ranks as long as the epoch lasts, so their bytes hold still. Which bytes are read is
  * decided from what this rank keeps of the directory, checked when it came. MPI may need the owner's rank to be in some MPI call now
  * and then for one-sided reads between nodes to go on: that is the library's affair (Open MPI over tcp does).
  */
+#include "flight_internal.h"
 #include "group_internal.h"
 
 typedef struct fetch {
@@ -20,7 +24,11 @@ typedef struct fetch {
     tnri_group_item item;
     size_t element_bytes;
     uint64_t bytes;
-    bool stuck; /* MPI may still write to the target */
+    bool stuck;             /* MPI may still write to the target */
+    const tnr_tensor *away; /* the target, where it is */
+    tnri_pack *pack;        /* for copies into, or out of, memory that is away; NULL: there is none */
+    tnr_status failed;
+    char text[TNR_ERROR_TEXT_BYTES];
 } fetch;
 
 /* The price of another read, in bytes that could be read meanwhile: about 0.1 us within a node, 2 us by MPI. */
@@ -38,11 +46,47 @@ static void make_plan(const fetch *of, const tnr_view *target, char *data, uint6
     const int64_t first = (int64_t)item->byte_begin + item->offset * (int64_t)of->element_bytes;
     tnri_fetch_plan_make(plan, of->element_bytes, (int)item->dimensions, item->shape, first, item->strides, data,
                          target->strides, most, start_bytes);
+    if (of->away != NULL && plan->direct) { /* nothing is read into memory that is away */
+        plan->direct = false;
+        plan->step = (int64_t)tnri_min_u64((uint64_t)plan->step, tnri_max_u64(most / of->element_bytes, 1));
+    }
+}
+
+/* The first failure of a domain's copy; reads that are under way come to their end. */
+static void fail_away(fetch *of, tnr_status status)
+{
+    if (status != TNR_OK && of->failed == TNR_OK) {
+        of->failed = status;
+        memcpy(of->text, tnr_last_error(), sizeof(of->text));
+    }
+}
+
+static tnr_status away_status(const fetch *of)
+{
+    return of->failed == TNR_OK ? TNR_OK : tnri_fail(of->failed, "%s: %s", of->op, of->text);
+}
+
+/* From layout to layout of one shape, at least one of them away. */
+static void copy_away(fetch *of, tnri_stream *from, tnri_stream *to)
+{
+    bool moved = false;
+    fail_away(of, tnri_stream_copy(from, to, of->pack->data, of->world->options.pack_bytes, &moved));
 }
 
 /* A piece that was read to `from` goes to its place. */
-static void unpack(const tnri_fetch_plan *plan, const tnri_fetch_piece *piece, const char *from)
+static void unpack(fetch *of, const tnri_fetch_plan *plan, const tnri_fetch_piece *piece, char *from)
 {
+    if (of->away != NULL) {
+        tnri_stream source;
+        tnri_stream target;
+        tnri_stream_make(&source, from, (tnr_dtype)of->item.dtype, piece->rank, piece->shape, plan->source);
+        tnri_stream_make(&target, piece->to, (tnr_dtype)of->item.dtype, piece->rank, piece->shape, plan->target);
+        target.away = of->away;
+        if (of->failed == TNR_OK) {
+            copy_away(of, &source, &target);
+        }
+        return;
+    }
     tnr_provider.copy_elements(plan->element_bytes, piece->rank, piece->shape, piece->to, plan->target, from,
                                plan->source);
 }
@@ -59,11 +103,29 @@ static tnr_status peer_failed(const fetch *of)
                      rank);
 }
 
+/* Out of the owner's memory, or the window of ours that it lies in. */
+static tnr_status read_spans(const fetch *of, const tnri_peer_span *spans, int count, uint64_t window)
+{
+    static const int64_t dense = 1;
+    const tnri_group_item *item = &of->item;
+    if (window == 0) {
+        return tnri_peer_read(of->world->peers[item->rank].pid, spans, count) ? TNR_OK : peer_failed(of);
+    }
+    for (int index = 0; index < count; index++) {
+        const int64_t bytes = (int64_t)spans[index].bytes;
+        TNR_REQUIRE(tnri_window_copy(window, item->source[TNRI_SOURCE_OFFSET], item->owner_bytes, spans[index].remote,
+                                     1, 1, &bytes, spans[index].local, &dense, &dense),
+                    TNR_ERR_PEER, "%s: the window that the bytes of rank %d lie in was closed here", of->op,
+                    item->rank);
+    }
+    return TNR_OK;
+}
+
 /* As many pieces as fit at a time. */
-static tnr_status read_peer(const fetch *of, const tnr_view *target, char *data)
+static tnr_status read_peer(fetch *of, const tnr_view *target, char *data, uint64_t window)
 {
     const uint64_t room = tnri_min_u64(of->world->options.pack_bytes * TNRI_FETCHES, PEER_BUFFER_BYTES);
-    const uint64_t base = of->item.source[TNRI_SOURCE_ADDRESS];
+    const uint64_t base = of->item.source[window != 0 ? TNRI_SOURCE_OFFSET : TNRI_SOURCE_ADDRESS];
     char *buffer = of->from->buffer.address;
     tnri_fetch_plan plan;
     make_plan(of, target, data, room / 4, PEER_START_BYTES, &plan);
@@ -71,7 +133,7 @@ static tnr_status read_peer(const fetch *of, const tnr_view *target, char *data)
     tnri_peer_span spans[TNRI_PEER_SPANS];
     tnri_fetch_piece next;
     bool more = tnri_fetch_plan_next(&plan, &next);
-    while (more) {
+    while (more && of->failed == TNR_OK) {
         int count = 0;
         uint64_t used = 0;
         while (more && count < TNRI_PEER_SPANS && (plan.direct || used + next.span <= room)) {
@@ -83,14 +145,12 @@ static tnr_status read_peer(const fetch *of, const tnr_view *target, char *data)
             count++;
             more = tnri_fetch_plan_next(&plan, &next);
         }
-        if (!tnri_peer_read(of->world->peers[of->item.rank].pid, spans, count)) {
-            return peer_failed(of);
-        }
+        TNR_TRY(read_spans(of, spans, count, window));
         for (int index = 0; !plan.direct && index < count; index++) {
-            unpack(&plan, &pieces[index], spans[index].local);
+            unpack(of, &plan, &pieces[index], spans[index].local);
         }
     }
-    return TNR_OK;
+    return away_status(of);
 }
 
 /* ---- One-sided MPI ------------------------------------------------------------------------------------------------------------------------ */
@@ -110,7 +170,7 @@ static tnr_status finish_read(fetch *of, const tnri_fetch_plan *plan, read_in_fl
     const tnr_status status = tnri_world_wait(of->op, of->world, &read->request, "bytes of another rank");
     of->stuck = of->stuck || read->request != MPI_REQUEST_NULL;
     if (status == TNR_OK && !plan->direct) {
-        unpack(plan, &read->piece, read->buffer);
+        unpack(of, plan, &read->piece, read->buffer);
     }
     return status;
 }
@@ -138,7 +198,7 @@ static tnr_status read_pieces(fetch *of, tnri_fetch_plan *plan, MPI_Win window)
     }
     int at = 0;
     tnri_fetch_piece piece;
-    while (status == TNR_OK && tnri_fetch_plan_next(plan, &piece)) {
+    while (status == TNR_OK && of->failed == TNR_OK && tnri_fetch_plan_next(plan, &piece)) {
         status = finish_read(of, plan, &reads[at]);
         if (status == TNR_OK) {
             reads[at].piece = piece;
@@ -173,7 +233,8 @@ static tnr_status read_remote(fetch *of, const tnr_view *target, char *data)
         tnri_world_poison(of->world, tnri_mpi(of->op, "MPI_Win_lock",
                                               MPI_Win_lock(MPI_LOCK_SHARED, of->item.rank, MPI_MODE_NOCHECK, window))));
     TNR_TRY(read_pieces(of, &plan, window));
-    return tnri_world_poison(of->world, tnri_mpi(of->op, "MPI_Win_unlock", MPI_Win_unlock(of->item.rank, window)));
+    TNR_TRY(tnri_world_poison(of->world, tnri_mpi(of->op, "MPI_Win_unlock", MPI_Win_unlock(of->item.rank, window))));
+    return away_status(of);
 }
 
 /* ---- Which way ------------------------------------------------------------------------------------------------------------------------------ */
@@ -190,15 +251,57 @@ static bool copy_window(const fetch *of, const tnr_view *target, char *data)
                             item->strides);
 }
 
+/* The window of this process that the bytes lie in, or 0. */
+static uint64_t own_window(const fetch *of)
+{
+    static const int64_t none = 0;
+    const tnri_group_item *item = &of->item;
+    const uint64_t window = item->source[TNRI_SOURCE_WINDOW];
+    const bool near = window != 0 && of->world->peers[item->rank].near >= 0;
+    return near && tnri_window_copy(window, item->source[TNRI_SOURCE_OFFSET], item->owner_bytes, 0, 1, 1, &none, NULL,
+                                    &none, &none)
+               ? window
+               : 0;
+}
+
 static tnr_status move(fetch *of, const tnr_view *target, char *data)
 {
     if (of->bytes == 0) {
         return TNR_OK;
     }
-    if (copy_window(of, target, data)) {
+    if (of->away == NULL && copy_window(of, target, data)) {
         return TNR_OK;
     }
-    return of->from->readable[of->item.rank] != 0 ? read_peer(of, target, data) : read_remote(of, target, data);
+    const uint64_t window = of->away != NULL ? own_window(of) : 0;
+    if (window != 0) {
+        return read_peer(of, target, data, window);
+    }
+    return of->from->readable[of->item.rank] != 0 ? read_peer(of, target, data, 0) : read_remote(of, target, data);
+}
+
+/* Of this rank's own: a local copy. */
+static tnr_status copy_own(fetch *of, const tnri_operand *source, const tnr_view *target, char *data)
+{
+    const tnr_view *from = source->view;
+    if (of->bytes == 0) {
+        return TNR_OK;
+    }
+    if (of->pack == NULL) {
+        tnr_provider.copy_elements(of->element_bytes, from->rank, from->shape, data, target->strides, source->data,
+                                   from->strides);
+        return TNR_OK;
+    }
+    tnri_stream streams[2];
+    tnri_stream_of(&streams[0], from, source->data);
+    tnri_stream_of(&streams[1], target, data);
+    copy_away(of, &streams[0], &streams[1]);
+    return away_status(of);
+}
+
+/* Room for copies where the target, or a source of this rank's own, is away. Until the call ends. */
+static tnr_status prepare_away(fetch *of, const tnr_view *source, bool target)
+{
+    return target || (source != NULL && tnri_is_away(source)) ? tnri_pack_take(of->op, of->world, &of->pack) : TNR_OK;
 }
 
 /* What is asked for. *own: of this rank, and *source is the view; else of->item. */
@@ -229,19 +332,17 @@ static tnr_status fetch_new(fetch *of, const tnr_group *group, tnr_slot slot, tn
     tnr_view source;
     TNR_TRY(look_up(of, group, slot, &own, &source));
     tnri_operand operand = {.view = &source, .write = false};
+    TNR_TRY(prepare_away(of, own ? &source : NULL, tnr_domain_access(domain) == TNR_ACCESS_NONE));
     if (own) {
-        TNR_TRY(tnr_provider.access_begin(of->op, &operand, 1, TNRI_APART));
+        TNR_TRY(tnr_provider.access_begin_away(of->op, &operand, 1, TNRI_APART));
     }
     tnri_output output;
-    tnr_status status = tnr_provider.output_begin(of->op, domain, (tnr_dtype)of->item.dtype, (int)of->item.dimensions,
-                                                  of->item.shape, TNR_ALLOCATION_COPY, &output);
+    tnr_status status =
+        tnr_provider.output_begin_away(of->op, domain, (tnr_dtype)of->item.dtype, (int)of->item.dimensions,
+                                       of->item.shape, TNR_ALLOCATION_COPY, &output);
     if (status == TNR_OK) {
-        if (!own) {
-            status = move(of, &output.view, output.data);
-        } else if (of->bytes != 0) {
-            tnr_provider.copy_elements(of->element_bytes, source.rank, source.shape, output.data, output.view.strides,
-                                       operand.data, source.strides);
-        }
+        of->away = tnri_is_away(&output.view) ? output.view.root : NULL;
+        status = own ? copy_own(of, &operand, &output.view, output.data) : move(of, &output.view, output.data);
         if (of->stuck) {
             return status; /* the draft stays: MPI may still write to it */
         }
@@ -263,12 +364,13 @@ static tnr_status fetch_new(fetch *of, const tnr_group *group, tnr_slot slot, tn
 tnr_status tnr_group_fetch(tnr_world *world, const tnr_group *group, tnr_slot slot, tnr_domain *domain,
                            tnr_tensor **tensor)
 {
-    static const char *const op = "group fetch";
+    static const char *const op = "group_fetch";
     TNR_REQUIRE(domain != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: domain or result is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
     fetch of = {.op = op, .world = world};
     tnr_tensor *made = NULL;
     const tnr_status status = fetch_new(&of, group, slot, domain, &made);
+    tnri_pack_give(world, of.pack);
     if (status == TNR_OK) {
         *tensor = made;
     }
@@ -291,13 +393,12 @@ static tnr_status fetch_into(fetch *of, const tnr_group *group, tnr_slot slot, c
     TNR_REQUIRE(same, TNR_ERR_SHAPE, "%s: the view has not the shape of slot %llu (rank %d, that one %d)", of->op,
                 TNRI_LLU(slot.index), (int)target->rank, (int)of->item.dimensions);
     tnri_operand operands[2] = {{.view = target, .write = true}, {.view = &source, .write = false}};
-    TNR_TRY(tnr_provider.access_begin(of->op, operands, own ? 2 : 1, TNRI_APART));
-    tnr_status status = TNR_OK;
-    if (!own) {
-        status = move(of, target, operands[0].data);
-    } else if (of->bytes != 0) {
-        tnr_provider.copy_elements(of->element_bytes, source.rank, source.shape, operands[0].data, target->strides,
-                                   operands[1].data, source.strides);
+    TNR_TRY(tnr_provider.access_begin_away(of->op, operands, own ? 2 : 1, TNRI_APART));
+    const tnr_tensor *root = target->root;
+    of->away = root->access == TNR_ACCESS_NONE ? root : NULL;
+    tnr_status status = prepare_away(of, own ? &source : NULL, of->away != NULL);
+    if (status == TNR_OK) {
+        status = own ? copy_own(of, &operands[1], target, operands[0].data) : move(of, target, operands[0].data);
     }
     if (of->stuck) {
         return status; /* the lease stays: MPI may still write */
@@ -305,17 +406,19 @@ static tnr_status fetch_into(fetch *of, const tnr_group *group, tnr_slot slot, c
     const tnr_status ended = tnr_provider.access_end(operands, own ? 2 : 1);
     status = status != TNR_OK ? status : ended;
     if (status == TNR_OK) {
-        tnr_provider.ledger_copy(target->root->domain, TNR_COPY_FETCH, of->bytes);
+        tnr_provider.ledger_copy(root->domain, TNR_COPY_FETCH, of->bytes);
     }
     return status;
 }
 
 tnr_status tnr_group_fetch_into(tnr_world *world, const tnr_group *group, tnr_slot slot, const tnr_view_mut *view)
 {
-    static const char *const op = "group fetch";
+    static const char *const op = "group_fetch_into";
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "%s: view is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
     fetch of = {.op = op, .world = world};
     const tnr_view target = view->view;
-    return tnri_world_leave(world, fetch_into(&of, group, slot, &target));
+    const tnr_status status = fetch_into(&of, group, slot, &target);
+    tnri_pack_give(world, of.pack);
+    return tnri_world_leave(world, status);
 }

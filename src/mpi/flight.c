@@ -20,17 +20,31 @@ enum { SPINS = 20000, SPINS_CROWDED = 50 };
 
 /* ---- Room ---------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t wire_room(const tnr_world *world)
+static uint64_t wire_room(const tnr_world_options *options)
 {
-    return (TNRI_WIRE_MOST_BYTES + tnri_max_u64(world->options.eager_bytes, 64U) + 63U) & ~UINT64_C(63);
+    return (TNRI_WIRE_MOST_BYTES + tnri_max_u64(options->eager_bytes, 64U) + 63U) & ~UINT64_C(63);
+}
+
+/* The flights themselves, before their wires. */
+static uint64_t head_bytes(uint64_t count)
+{
+    return (sizeof(tnri_flights) + count * sizeof(tnri_flight) + 63U) & ~UINT64_C(63);
+}
+
+uint64_t tnri_flights_count(const tnr_world_options *options) { return (uint64_t)options->tickets + SPARE; }
+
+uint64_t tnri_flights_bytes(const tnr_world_options *options)
+{
+    const uint64_t count = tnri_flights_count(options);
+    return head_bytes(count) + count * wire_room(options);
 }
 
 tnr_status tnri_flights_make(tnr_world *world)
 {
-    const uint64_t count = (uint64_t)world->options.tickets + SPARE;
-    const uint64_t head = (sizeof(tnri_flights) + count * sizeof(tnri_flight) + 63U) & ~UINT64_C(63);
+    const uint64_t count = tnri_flights_count(&world->options);
+    const uint64_t head = head_bytes(count);
     tnr_block record;
-    TNR_TRY(tnr_provider.record_take(world->home, head + count * wire_room(world), &record));
+    TNR_TRY(tnr_provider.record_take(world->home, tnri_flights_bytes(&world->options), &record));
     tnri_flights *room = record.address;
     memset(room, 0, head);
     room->record = record;
@@ -44,7 +58,7 @@ tnr_status tnri_flights_make(tnr_world *world)
         tnri_flight *flight = &room->flights[i];
         flight->world = world;
         flight->index = (uint32_t)i;
-        flight->wire = (unsigned char *)record.address + head + i * wire_room(world);
+        flight->wire = (unsigned char *)record.address + head + i * wire_room(&world->options);
         flight->state = TNRI_FLIGHT_OVER;
         flight->next = world->free_flights;
         world->free_flights = flight;
@@ -67,6 +81,7 @@ tnr_status tnri_flight_take(const char *op, tnr_world *world, tnri_flight_kind k
     taken->ticketed = false;
     taken->prepared = false;
     taken->piece = false;
+    taken->joint = false;
     taken->seen = false;
     taken->partner = NULL;
     taken->peer = peer;
@@ -77,6 +92,8 @@ tnr_status tnri_flight_take(const char *op, tnr_world *world, tnri_flight_kind k
     taken->domain = NULL;
     taken->tensor = NULL;
     taken->drafted = false;
+    taken->failed = TNR_OK;
+    taken->fatal = false;
     taken->status = TNR_OK;
     taken->header_request = MPI_REQUEST_NULL;
     taken->answer_request = MPI_REQUEST_NULL;
@@ -84,6 +101,9 @@ tnr_status tnri_flight_take(const char *op, tnr_world *world, tnri_flight_kind k
     taken->messages.count = 0;
     taken->messages.begun = 0;
     taken->messages.ended = 0;
+    taken->messages.judged = false;
+    taken->messages.notice = TNRI_LATE_NONE;
+    taken->messages.verdict = TNRI_LATE_NONE;
     taken->messages.type = MPI_DATATYPE_NULL;
     for (int i = 0; i < TNRI_MESSAGES_AT_ONCE; i++) {
         taken->messages.requests[i] = MPI_REQUEST_NULL;
@@ -142,10 +162,9 @@ tnr_status tnri_flight_lease(tnri_flight *flight, const tnr_view *view, bool wri
     flight->view = *view;
     flight->operand.view = &flight->view;
     flight->operand.write = write;
-    TNR_TRY(tnr_provider.access_begin(flight->op, &flight->operand, 1, TNRI_APART));
+    TNR_TRY(tnr_provider.access_begin_away(flight->op, &flight->operand, 1, TNRI_APART));
     flight->leased = true;
-    tnri_stream_make(&flight->stream, flight->operand.data, flight->view.dtype, flight->view.rank, flight->view.shape,
-                     flight->view.strides);
+    tnri_stream_of(&flight->stream, &flight->view, flight->operand.data);
     return TNR_OK;
 }
 
@@ -192,6 +211,8 @@ tnr_status tnri_flight_drop(tnri_flight *flight, tnr_status status)
 
 /* ---- Buffers and requests ---------------------------------------------------------------------------------------------------------- */
 
+uint64_t tnri_pack_bytes(const tnr_world_options *options) { return 64U + tnri_max_u64(options->pack_bytes, 64U); }
+
 tnr_status tnri_pack_take(const char *op, tnr_world *world, tnri_pack **pack)
 {
     tnri_pack *taken = world->transfers->packs;
@@ -199,10 +220,10 @@ tnr_status tnri_pack_take(const char *op, tnr_world *world, tnri_pack **pack)
         world->transfers->packs = taken->next;
     } else {
         tnr_block block;
-        const uint64_t room = tnri_max_u64(world->options.pack_bytes, 64U);
-        const tnr_status status = tnr_provider.record_take(world->home, 64U + room, &block);
+        const uint64_t bytes = tnri_pack_bytes(&world->options);
+        const tnr_status status = tnr_provider.record_take(world->home, bytes, &block);
         TNR_REQUIRE(status == TNR_OK, status, "%s: no room for %llu bytes of packed elements in the world's home", op,
-                    TNRI_LLU(room));
+                    TNRI_LLU(bytes));
         taken = block.address;
         taken->block = block;
         taken->data = (char *)block.address + 64;
@@ -246,6 +267,36 @@ void tnri_flight_close(tnri_flight *flight, tnr_status status)
     flight->state = TNRI_FLIGHT_CLOSING;
 }
 
+void tnri_flight_fail(tnri_flight *flight, tnr_status status, bool moved)
+{
+    if (flight->failed == TNR_OK) {
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, tnr_last_error(), sizeof(text));
+        flight->failed = status;
+        (void)tnri_fail(status, "%s: %s", flight->op, text);
+        memcpy(flight->text, tnr_last_error(), sizeof(text));
+    }
+    flight->fatal = flight->fatal || moved;
+}
+
+void tnri_flight_hear(tnri_flight *flight, const char *text, bool moved)
+{
+    tnri_flight_fail(flight, tnri_fail(TNR_ERR_PEER, "rank %d failed: %s", flight->peer, text), moved);
+}
+
+void tnri_flight_finish(tnri_flight *flight)
+{
+    flight->status = flight->failed;
+    flight->state = TNRI_FLIGHT_CLOSING;
+}
+
+bool tnri_flight_packed(const tnri_flight *flight)
+{
+    const tnri_stream *stream = &flight->stream;
+    return flight->path == TNR_PATH_PACKED ||
+           (flight->path == TNR_PATH_SHARED && (!stream->dense || stream->away != NULL));
+}
+
 static tnr_status closing_step(tnri_flight *flight, bool *moved)
 {
     bool header = false;
@@ -255,6 +306,9 @@ static tnr_status closing_step(tnri_flight *flight, bool *moved)
     if (header && answer) {
         flight->state = TNRI_FLIGHT_OVER;
         *moved = true;
+        if (TNRI_UNLIKELY(flight->fatal) && !flight->joint) {
+            return tnri_fail(flight->status, "%s", flight->text);
+        }
     }
     return TNR_OK;
 }
@@ -301,6 +355,7 @@ typedef struct patience {
     uint32_t idle;
     uint64_t since; /* ms of the first look in vain; 0: not known */
     uint64_t watched;
+    bool lost; /* the partner was, at the last look: what it sent before may still come */
 } patience;
 
 static tnr_status watch(const tnri_flight *flight, patience *wait)
@@ -312,17 +367,18 @@ static tnr_status watch(const tnri_flight *flight, patience *wait)
         return TNR_OK;
     }
     wait->watched = now;
-    const int near = world->peers[flight->peer].near;
+    char why[TNR_ERROR_TEXT_BYTES];
+    const bool all = flight->channel == TNRI_CHANNEL_COLLECTIVE;
     const char *what = flight->kind != TNRI_SEND              ? "a transfer from"
                        : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
                                                               : "bytes to be taken by";
-    TNR_REQUIRE(near < 0 || tnri_near_alive(world, near), TNR_ERR_PEER,
-                "%s: rank %d waits for %s rank %d on channel %d; its process is gone", flight->op, world->rank, what,
-                flight->peer, flight->channel);
-    const int missing = flight->channel == TNRI_CHANNEL_COLLECTIVE ? tnri_world_missing(world) : -1;
-    TNR_REQUIRE(missing < 0, TNR_ERR_PEER,
-                "%s: rank %d waits for %s rank %d, as all wait for all; the process of rank %d is gone", flight->op,
-                world->rank, what, flight->peer, missing);
+    const bool before = wait->lost;
+    wait->lost = tnri_world_lost(world, all ? -1 : flight->peer, before, why);
+    TNR_REQUIRE(!all || !before || !wait->lost, TNR_ERR_PEER,
+                "%s: rank %d waits for %s rank %d, as all wait for all; %s", flight->op, world->rank, what,
+                flight->peer, why);
+    TNR_REQUIRE(!before || !wait->lost, TNR_ERR_PEER, "%s: rank %d waits for %s rank %d on channel %d; %s", flight->op,
+                world->rank, what, flight->peer, flight->channel, why);
     TNR_REQUIRE(world->options.timeout_ms == 0 || now - wait->since <= world->options.timeout_ms, TNR_ERR_PEER,
                 "%s: rank %d has waited %llu ms for %s rank %d on channel %d", flight->op, world->rank,
                 TNRI_LLU(now - wait->since), what, flight->peer, flight->channel);
@@ -338,7 +394,7 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
 {
     tnr_world *world = flight->world;
     const bool alone = world->flights == flight && flight->next == NULL;
-    patience wait = {0, 0, 0};
+    patience wait = {0, 0, 0, false};
     while (!is_over(flight)) {
         bool moved = false;
         TNR_TRY(step(flight, &moved));
@@ -361,6 +417,7 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
         if (moved) {
             wait.idle = 0;
             wait.since = 0;
+            wait.lost = false;
             continue;
         }
         wait.idle++;
@@ -395,9 +452,7 @@ tnr_status tnri_flight_settle(tnri_flight *flight)
         tnr_domain *domain = flight->domain != NULL ? flight->domain : flight->view.root->domain;
         const uint64_t bytes = flight->stream.bytes;
         const bool receives = flight->kind != TNRI_SEND;
-        const bool packed =
-            flight->path == TNR_PATH_PACKED || (flight->path == TNR_PATH_SHARED && !flight->stream.dense);
-        if ((receives || packed) && !flight->piece) {
+        if ((receives || tnri_flight_packed(flight)) && !flight->piece) {
             tnr_provider.ledger_copy(domain, receives ? TNR_COPY_RECEIVE : TNR_COPY_SEND, bytes);
         }
         return tnri_flight_drop(flight, TNR_OK);
@@ -415,7 +470,7 @@ static void call_off(MPI_Request *request, bool cancels)
     if (*request != MPI_REQUEST_NULL && cancels) {
         (void)MPI_Cancel(request);
     }
-    (void)tnri_request_test("world destroy", request, MPI_STATUS_IGNORE, &done);
+    (void)tnri_request_test("world_destroy", request, MPI_STATUS_IGNORE, &done);
 }
 
 void tnri_flight_call_off(tnri_flight *flight)

@@ -13,6 +13,16 @@
  *      |    --refused---------------------------->'
  *      '--(prepared, accepted)--> READY --start--> MOVING ... --> READY
  *
+ * Where an end's memory is away, its domain's copy may fail with the transfer under way. Then all messages or pieces go on, empty, a
+ * text with them or after them, so that both ends come to their end, nothing of it stays in MPI or in a lane, and both know:
+ *
+ *   by messages       a failing sender sends empty messages from there on, and its text after the last; a receiver that is away
+ *                     says so in its answer, and then, after the last message, how it went (`verdict`)
+ *   by shared memory  a failing sender marks its slots, which have the text; a receiver puts status and text in the lane
+ *
+ * When the failure comes before the first piece, that is a refusal; after it, the world ends at both ends (`fatal`), once all transfers
+ * of the call are over.
+ *
  * Steps never wait. What a flight holds (leases, a draft) it holds until it is settled, after OVER, by the thread that hears of its end.
  */
 #ifndef TENURE_MPI_FLIGHT_INTERNAL_H
@@ -41,6 +51,8 @@ typedef struct tnri_answer {
     char text[TNR_ERROR_TEXT_BYTES];
 } tnri_answer;
 #define TNRI_ANSWER_LEAST ((int)offsetof(tnri_answer, text))
+/* In `message`: another answer comes when all messages have. */
+#define TNRI_ANSWER_VERDICT (UINT64_C(1) << 63U)
 
 /* Room for one packed message; kept by the world for the next flight. */
 typedef struct tnri_pack {
@@ -51,6 +63,9 @@ typedef struct tnri_pack {
 
 enum { TNRI_MESSAGES_AT_ONCE = 4, TNRI_PACKS = 2 };
 
+/* A message that is still to go or come when the payload has. */
+typedef enum tnri_late { TNRI_LATE_NONE, TNRI_LATE_DUE, TNRI_LATE_POSTED } tnri_late;
+
 /* Payload on its way as messages. */
 typedef struct tnri_messages {
     uint64_t most; /* bytes of all but the last */
@@ -59,6 +74,9 @@ typedef struct tnri_messages {
     uint64_t ended;
     int tag;
     int at_once;
+    bool judged;       /* the receiver is away: a verdict follows */
+    tnri_late notice;  /* the sender's text */
+    tnri_late verdict; /* the receiver's */
     MPI_Datatype type; /* of all but the last, where one serves all */
     MPI_Request requests[TNRI_MESSAGES_AT_ONCE];
     tnri_pack *packs[TNRI_PACKS];
@@ -75,6 +93,7 @@ struct tnri_flight {
     bool ticketed;
     bool prepared;
     bool piece;                  /* of a larger copy, whose entry in the ledger its caller makes */
+    bool joint;                  /* one of several of a call, which ends the world itself when all are over */
     bool seen;                   /* the partner may know of it */
     struct tnri_flight *partner; /* prepared, to itself: the other end */
     int peer;
@@ -93,6 +112,8 @@ struct tnri_flight {
     bool drafted;
     tnri_stream stream;
     /* outcome */
+    tnr_status failed; /* a domain's copy did, at either end: the outcome to come, its text below */
+    bool fatal;        /* and elements had moved by then */
     tnr_status status;
     char text[TNR_ERROR_TEXT_BYTES];
     /* transport */
@@ -132,6 +153,14 @@ tnr_status tnri_flight_lease(tnri_flight *flight, const tnr_view *view, bool wri
 tnr_status tnri_flight_drop(tnri_flight *flight, tnr_status status);
 /* The last recorded text and this status are the outcome: closing. */
 void tnri_flight_close(tnri_flight *flight, tnr_status status);
+/* A domain's copy failed, with the last recorded text; `moved`: after the first piece. Only the first failure of a flight counts. */
+void tnri_flight_fail(tnri_flight *flight, tnr_status status, bool moved);
+/* The same, told by the other end. */
+void tnri_flight_hear(tnri_flight *flight, const char *text, bool moved);
+/* All has moved, or would have: closing, with what failed on the way. */
+void tnri_flight_finish(tnri_flight *flight);
+/* It was packed on its way out, which is one entry in the ledger. */
+bool tnri_flight_packed(const tnri_flight *flight);
 /* Until it is over (or READY), all others going on too; an answer other than TNR_OK: the world is poisoned, or nothing can ever come. */
 tnr_status tnri_flight_wait(tnri_flight *flight);
 /* Rank and channel exist: TNR_ERR_BOUNDS. */
@@ -141,6 +170,7 @@ void tnri_flight_call_off(tnri_flight *flight);
 /* Hear of the end of a flight that is over, or whose world is poisoned: its outcome; it is free again (or left to the world). */
 tnr_status tnri_flight_settle(tnri_flight *flight);
 tnr_status tnri_pack_take(const char *op, tnr_world *world, tnri_pack **pack);
+uint64_t tnri_pack_bytes(const tnr_world_options *options);
 void tnri_pack_give(tnr_world *world, tnri_pack *pack);
 /* MPI_Test that counts; *done for a null request. */
 tnr_status tnri_request_test(const char *op, MPI_Request *request, MPI_Status *status, bool *done);
@@ -152,7 +182,8 @@ void tnri_shape_text(const int64_t *shape, int rank, char *text, size_t bytes);
 tnr_status tnri_send_step(tnri_flight *flight, bool *moved);
 tnr_status tnri_receive_step(tnri_flight *flight, bool *moved);
 void tnri_self_step(tnri_flight *flight, bool *moved);
-void tnri_self_copy(const tnri_flight *send, const tnri_flight *receive);
+/* What failed is in both, which are not closed by it. */
+void tnri_self_copy(tnri_flight *send, tnri_flight *receive);
 /* Dtype and shape of what comes agree with the view's: else the outcome and its text. */
 tnr_status tnri_match(const tnri_flight *flight, tnr_dtype dtype, int rank, const int64_t *shape);
 
@@ -179,7 +210,8 @@ void tnri_messages_end(tnri_flight *flight);     /* types and buffers go back */
 void tnri_messages_restart(tnri_flight *flight); /* the same again */
 static inline bool tnri_messages_over(const tnri_flight *flight)
 {
-    return flight->messages.ended == flight->messages.count;
+    return flight->messages.ended == flight->messages.count && flight->messages.notice == TNRI_LATE_NONE &&
+           flight->messages.verdict == TNRI_LATE_NONE;
 }
 
 /* -- near_mail.c -- */
@@ -194,6 +226,12 @@ tnr_status tnri_mail_kept(tnri_flight *flight);
 /* Take what a rank of this node has posted. */
 tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved);
 void tnri_mail_end(tnr_world *world);
+/* Bytes of each of the *sheets that so many headers without a receive need. */
+uint64_t tnri_mail_sheets(uint64_t headers, uint64_t *sheets);
+
+/* -- exchange.c -- */
+
+uint64_t tnri_exchange_bytes(uint64_t parts);
 
 /* -- near_lane.c -- */
 
@@ -208,6 +246,7 @@ void tnri_cargo_choose(tnri_flight *flight);
 void tnri_cargo_answered(tnri_flight *flight);
 void tnri_cargo_restart(tnri_flight *flight);  /* the same again: counts in the lane go on */
 void tnri_cargo_accepted(tnri_flight *flight); /* a send's slots are no guess any more */
+void tnri_cargo_sent(tnri_flight *flight);     /* all pieces were taken: how did it go there? */
 void tnri_cargo_end(tnri_flight *flight);      /* a send's slots are had back */
 
 extern const tnri_ticket_class tnri_flight_tickets;

@@ -5,7 +5,7 @@
  *
  *   dense                 MPI reads or writes the tensor itself
  *   runs from derived_run_bytes on   a derived datatype per message, one for all where each message is whole outer slices
- *   shorter runs          packed into, or unpacked from, one of two buffers, while the other one travels
+ *   shorter runs, and memory that is away   packed into, or unpacked from, one of two buffers, while the other one travels
  *
  * Guarantees: never more than options.chunk_bytes (1 GiB) in one message, never more than two buffers of options.pack_bytes; MPI_BYTE at
  * the bottom, so the two ends may choose differently; each message's length is checked. Measured on Open MPI 4.1: packing all at once
@@ -26,6 +26,9 @@ static uint64_t slice_bytes(const tnri_stream *stream)
 tnr_world_path tnri_messages_path(const tnri_flight *flight)
 {
     const tnri_stream *stream = &flight->stream;
+    if (stream->away != NULL) {
+        return TNR_PATH_PACKED;
+    }
     if (stream->dense) {
         return TNR_PATH_DIRECT;
     }
@@ -77,8 +80,7 @@ tnr_status tnri_messages_begin(tnri_flight *flight, uint64_t most)
                 flight->peer, TNRI_LLU(most), TNRI_LLU(limit));
     messages->most = most;
     messages->count = tnri_chunk_count(stream->bytes, most);
-    messages->begun = 0;
-    messages->ended = 0;
+    tnri_messages_restart(flight);
     messages->tag = tnri_messages_tag(flight);
     messages->at_once = flight->path == TNR_PATH_PACKED ? TNRI_PACKS : TNRI_MESSAGES_AT_ONCE;
     if (flight->path == TNR_PATH_DERIVED && messages->type == MPI_DATATYPE_NULL &&
@@ -92,6 +94,8 @@ void tnri_messages_restart(tnri_flight *flight)
 {
     flight->messages.begun = 0;
     flight->messages.ended = 0;
+    flight->messages.notice = TNRI_LATE_NONE;
+    flight->messages.verdict = flight->messages.judged ? TNRI_LATE_DUE : TNRI_LATE_NONE;
 }
 
 void tnri_messages_end(tnri_flight *flight)
@@ -130,8 +134,15 @@ static tnr_status begin_one(tnri_flight *flight)
     tnri_chunk(stream->bytes, messages->most, messages->begun, &begin, &bytes);
     if (flight->path == TNR_PATH_PACKED) {
         char *buffer = messages->packs[messages->begun % TNRI_PACKS]->data;
-        if (flight->kind == TNRI_SEND) {
-            tnri_stream_pack(stream, begin, bytes, buffer);
+        if (flight->kind == TNRI_SEND && flight->failed == TNR_OK) {
+            const tnr_status status = tnri_stream_pack(stream, begin, bytes, buffer);
+            if (status != TNR_OK) {
+                tnri_flight_fail(flight, status, messages->begun != 0);
+            }
+        }
+        if (flight->kind == TNRI_SEND && flight->failed != TNR_OK) {
+            messages->notice = TNRI_LATE_DUE;
+            bytes = 0;
         }
         return post(flight, buffer, (int)bytes, MPI_BYTE, request);
     }
@@ -149,6 +160,28 @@ static tnr_status begin_one(tnri_flight *flight)
     return status;
 }
 
+/* The sender's memory failed it here: an empty message, and its text at the end. Those that are on their way come, whatever is in them. */
+static void hear_empty(tnri_flight *flight)
+{
+    tnri_messages *messages = &flight->messages;
+    if (messages->notice == TNRI_LATE_NONE) {
+        messages->notice = TNRI_LATE_DUE;
+        flight->fatal = flight->fatal || messages->ended != 0;
+    }
+}
+
+static void unpack(tnri_flight *flight, uint64_t begin, uint64_t bytes)
+{
+    const tnri_messages *messages = &flight->messages;
+    if (flight->failed == TNR_OK && messages->notice == TNRI_LATE_NONE) {
+        const tnr_status status =
+            tnri_stream_unpack(&flight->stream, begin, bytes, messages->packs[messages->ended % TNRI_PACKS]->data);
+        if (status != TNR_OK) {
+            tnri_flight_fail(flight, status, true);
+        }
+    }
+}
+
 static tnr_status end_one(tnri_flight *flight, const MPI_Status *status)
 {
     tnri_messages *messages = &flight->messages;
@@ -158,16 +191,116 @@ static tnr_status end_one(tnri_flight *flight, const MPI_Status *status)
     if (flight->kind != TNRI_SEND) {
         MPI_Count got = 0;
         TNR_TRY(tnri_mpi(flight->op, "MPI_Get_elements_x", MPI_Get_elements_x(status, MPI_BYTE, &got)));
+        if (TNRI_UNLIKELY(got == 0)) {
+            hear_empty(flight);
+            messages->ended++;
+            return TNR_OK;
+        }
         TNR_REQUIRE(got >= 0 && (uint64_t)got == bytes, TNR_ERR_MPI,
                     "%s: message %llu of rank %d has %llu bytes, %llu expected", flight->op, TNRI_LLU(messages->ended),
                     flight->peer, TNRI_LLU(got), TNRI_LLU(bytes));
         if (flight->path == TNR_PATH_PACKED) {
-            tnri_stream_unpack(&flight->stream, begin, bytes, messages->packs[messages->ended % TNRI_PACKS]->data);
+            unpack(flight, begin, bytes);
         }
     }
     messages->ended++;
     return TNR_OK;
 }
+
+/* ---- After the payload, where memory was away ---------------------------------------------------------------------------------------- */
+
+/* The sender's text goes, or comes, by the request that the header went by. */
+static tnr_status notice_step(tnri_flight *flight, bool *moved)
+{
+    tnri_messages *messages = &flight->messages;
+    const bool sends = flight->kind == TNRI_SEND;
+    char *const text = sends ? flight->text : flight->answer.text;
+    bool done = false;
+    if (messages->notice == TNRI_LATE_DUE) {
+        bool answered = true; /* whose room is needed */
+        TNR_TRY(tnri_request_test(flight->op, &flight->header_request, MPI_STATUS_IGNORE, &done));
+        if (!sends) {
+            TNR_TRY(tnri_request_test(flight->op, &flight->answer_request, MPI_STATUS_IGNORE, &answered));
+        }
+        if (!done || !answered) {
+            return TNR_OK;
+        }
+        TNR_TRY(post(flight, text, TNR_ERROR_TEXT_BYTES, MPI_BYTE, &flight->header_request));
+        messages->notice = TNRI_LATE_POSTED;
+        *moved = true;
+    }
+    TNR_TRY(tnri_request_test(flight->op, &flight->header_request, MPI_STATUS_IGNORE, &done));
+    if (done) {
+        messages->notice = TNRI_LATE_NONE;
+        *moved = true;
+        if (!sends) {
+            text[TNR_ERROR_TEXT_BYTES - 1] = '\0';
+            tnri_flight_hear(flight, text, false);
+        }
+    }
+    return TNR_OK;
+}
+
+/* How it went at a receiver that is away: by the request that the answer went by. */
+static tnr_status verdict_step(tnri_flight *flight, bool *moved)
+{
+    tnri_messages *messages = &flight->messages;
+    tnri_answer *answer = &flight->answer;
+    const bool sends = flight->kind == TNRI_SEND;
+    const int tag = TNRI_TAG_ANSWER + (int)(flight->number % TNRI_TAG_NUMBERS);
+    const MPI_Comm comm = flight->world->comm;
+    bool done = false;
+    if (messages->verdict == TNRI_LATE_DUE) {
+        TNR_TRY(tnri_request_test(flight->op, &flight->answer_request, MPI_STATUS_IGNORE, &done));
+        if (!done) {
+            return TNR_OK;
+        }
+        if (sends) {
+            TNR_TRY(tnri_mpi(
+                flight->op, "MPI_Irecv",
+                MPI_Irecv(answer, (int)sizeof(*answer), MPI_BYTE, flight->peer, tag, comm, &flight->answer_request)));
+        } else {
+            answer->number = flight->number;
+            answer->status = (uint32_t)flight->failed;
+            answer->message = 0;
+            memcpy(answer->text, flight->text, sizeof(answer->text));
+            TNR_TRY(tnri_mpi(flight->op, "MPI_Isend",
+                             MPI_Isend(answer, flight->failed == TNR_OK ? TNRI_ANSWER_LEAST : (int)sizeof(*answer),
+                                       MPI_BYTE, flight->peer, tag, comm, &flight->answer_request)));
+        }
+        tnri_request_count();
+        messages->verdict = TNRI_LATE_POSTED;
+        *moved = true;
+    }
+    TNR_TRY(tnri_request_test(flight->op, &flight->answer_request, MPI_STATUS_IGNORE, &done));
+    if (!done) {
+        return TNR_OK;
+    }
+    messages->verdict = TNRI_LATE_NONE;
+    *moved = true;
+    if (sends) {
+        TNR_REQUIRE(answer->number == flight->number, TNR_ERR_MPI, "%s: rank %d ends a transfer with another's answer",
+                    flight->op, flight->peer);
+        if (answer->status != TNR_OK && flight->failed == TNR_OK) {
+            answer->text[sizeof(answer->text) - 1] = '\0';
+            tnri_flight_hear(flight, answer->text, true);
+        }
+    }
+    return TNR_OK;
+}
+
+static tnr_status late_step(tnri_flight *flight, bool *moved)
+{
+    if (flight->messages.notice != TNRI_LATE_NONE) {
+        TNR_TRY(notice_step(flight, moved));
+    }
+    if (flight->messages.notice == TNRI_LATE_NONE && flight->messages.verdict != TNRI_LATE_NONE) {
+        return verdict_step(flight, moved);
+    }
+    return TNR_OK;
+}
+
+/* ---- Steps ---------------------------------------------------------------------------------------------------------------------------- */
 
 tnr_status tnri_messages_step(tnri_flight *flight, bool *moved)
 {
@@ -188,5 +321,6 @@ tnr_status tnri_messages_step(tnri_flight *flight, bool *moved)
         TNR_TRY(end_one(flight, &status));
         *moved = true;
     }
-    return TNR_OK;
+    const bool late = messages->notice != TNRI_LATE_NONE || messages->verdict != TNRI_LATE_NONE;
+    return TNRI_UNLIKELY(late) && messages->ended == messages->count ? late_step(flight, moved) : TNR_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The receiving end of a transfer: its header is matched by sender and channel, in order, by MPI or in the node's shared memory; it is decoded and compared, a new tensor
- * is made where one was asked for, and the answer goes back before anything is written.
+ * is made where one was asked for, and the answer goes back before anything is written; but for a small payload that came with its
+ * header into memory that is away: writing that may fail, and the answer tells.
  *
  * Guarantees: nothing is allocated for a header that is malformed or over the cap; a transfer that is refused leaves nothing
  * here, and its sender hears the same text. A header that cannot be decoded ends the world: what its sender waits for is not known.
@@ -65,11 +66,10 @@ static tnr_status make_room(tnri_flight *flight, const tnri_header *header)
     TNR_REQUIRE(most == 0 || header->bytes <= most, TNR_ERR_MEMORY,
                 "%s: rank %d sends %llu bytes; options.receive_max_bytes is %llu", flight->op, flight->peer,
                 TNRI_LLU(header->bytes), TNRI_LLU(most));
-    TNR_TRY(tnr_provider.output_begin(flight->op, flight->domain, (tnr_dtype)header->dtype, (int)header->rank,
-                                      header->shape, TNR_ALLOCATION_COPY, &flight->output));
+    TNR_TRY(tnr_provider.output_begin_away(flight->op, flight->domain, (tnr_dtype)header->dtype, (int)header->rank,
+                                           header->shape, TNR_ALLOCATION_COPY, &flight->output));
     flight->drafted = true;
-    const tnr_view *view = &flight->output.view;
-    tnri_stream_make(&flight->stream, flight->output.data, view->dtype, view->rank, view->shape, view->strides);
+    tnri_stream_of(&flight->stream, &flight->output.view, flight->output.data);
     return TNR_OK;
 }
 
@@ -104,16 +104,33 @@ static tnr_status answer(tnri_flight *flight, tnr_status status, uint64_t messag
     return TNR_OK;
 }
 
-/* Everything that has to be had before the answer is yes. */
-static tnr_status arrange(tnri_flight *flight, const tnri_header *header, bool eager, uint64_t *message)
+/* An eager payload into memory that is away: a failure is the answer. */
+static tnr_status write_away(const tnri_flight *flight, const void *payload)
+{
+    const tnr_status status = tnri_stream_unpack(&flight->stream, 0, flight->stream.bytes, payload);
+    if (status != TNR_OK) {
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, tnr_last_error(), sizeof(text));
+        return tnri_fail(status, "%s: %s", flight->op, text);
+    }
+    return TNR_OK;
+}
+
+/* Everything that has to be had before the answer is yes. `payload`: what came with an eager header. */
+static tnr_status arrange(tnri_flight *flight, const tnri_header *header, const void *payload, bool eager,
+                          uint64_t *message)
 {
     TNR_TRY(make_room(flight, header));
     *message = header->chunk;
-    if (!eager && flight->lane == NULL) {
+    if (eager) {
+        return flight->stream.away != NULL ? write_away(flight, payload) : TNR_OK;
+    }
+    if (flight->lane == NULL) {
         flight->path = tnri_messages_path(flight);
+        flight->messages.judged = flight->stream.away != NULL;
         *message = tnri_messages_propose(flight, header->chunk);
         TNR_TRY(tnri_messages_prepare(flight));
-    } else if (!eager) {
+    } else {
         tnri_cargo_choose(flight);
     }
     return TNR_OK;
@@ -174,15 +191,17 @@ tnr_status tnri_receive_header(tnri_flight *flight, int length)
         TNR_TRY(tnri_cargo_begin_receive(flight, &header));
     }
     uint64_t message = 0;
-    const tnr_status arranged = arrange(flight, &header, eager, &message);
-    TNR_TRY(answer(flight, arranged, message));
+    const tnr_status arranged = arrange(flight, &header, flight->wire + head, eager, &message);
+    TNR_TRY(answer(flight, arranged, flight->messages.judged ? message | TNRI_ANSWER_VERDICT : message));
     if (arranged != TNR_OK) {
         tnri_flight_close(flight, arranged);
         return TNR_OK;
     }
     if (eager) {
         flight->path = TNR_PATH_EAGER;
-        tnri_stream_unpack(&flight->stream, 0, header.bytes, flight->wire + head);
+        if (flight->stream.away == NULL) {
+            (void)tnri_stream_unpack(&flight->stream, 0, header.bytes, flight->wire + head);
+        }
         tnri_flight_close(flight, TNR_OK);
         return TNR_OK;
     }
@@ -228,7 +247,7 @@ tnr_status tnri_receive_step(tnri_flight *flight, bool *moved)
         over = tnri_messages_over(flight);
     }
     if (over) {
-        tnri_flight_close(flight, TNR_OK);
+        tnri_flight_finish(flight);
     }
     return TNR_OK;
 }

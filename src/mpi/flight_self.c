@@ -33,27 +33,52 @@ static tnri_flight *partner(const tnri_flight *flight)
     return NULL;
 }
 
-static tnr_status make_room(const tnri_flight *send, tnri_flight *receive)
+/* For copies out of or into memory that is away. */
+static tnr_status room_between(tnri_flight *send, const tnri_flight *receive)
+{
+    const bool away = send->stream.away != NULL || receive->stream.away != NULL;
+    return away ? tnri_pack_take(receive->op, send->world, &send->messages.packs[0]) : TNR_OK;
+}
+
+static tnr_status make_room(tnri_flight *send, tnri_flight *receive)
 {
     const tnr_view *from = &send->view;
     if (receive->kind == TNRI_RECEIVE) {
-        return tnri_match(receive, from->dtype, from->rank, from->shape);
+        TNR_TRY(tnri_match(receive, from->dtype, from->rank, from->shape));
+        return room_between(send, receive);
     }
     const uint64_t most = receive->world->options.receive_max_bytes;
     TNR_REQUIRE(most == 0 || send->stream.bytes <= most, TNR_ERR_MEMORY,
                 "%s: rank %d sends %llu bytes; options.receive_max_bytes is %llu", receive->op, receive->peer,
                 TNRI_LLU(send->stream.bytes), TNRI_LLU(most));
-    TNR_TRY(tnr_provider.output_begin(receive->op, receive->domain, from->dtype, from->rank, from->shape,
-                                      TNR_ALLOCATION_COPY, &receive->output));
+    TNR_TRY(tnr_provider.output_begin_away(receive->op, receive->domain, from->dtype, from->rank, from->shape,
+                                           TNR_ALLOCATION_COPY, &receive->output));
     receive->drafted = true;
-    const tnr_view *view = &receive->output.view;
-    tnri_stream_make(&receive->stream, receive->output.data, view->dtype, view->rank, view->shape, view->strides);
-    return TNR_OK;
+    tnri_stream_of(&receive->stream, &receive->output.view, receive->output.data);
+    return room_between(send, receive);
+}
+
+/* Through a buffer: what fails, fails both. */
+static void copy_away(tnri_flight *send, tnri_flight *receive)
+{
+    bool moved = false;
+    const tnr_status status = tnri_stream_copy(&send->stream, &receive->stream, send->messages.packs[0]->data,
+                                               send->world->options.pack_bytes, &moved);
+    if (status != TNR_OK) {
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, tnr_last_error(), sizeof(text));
+        tnri_flight_fail(send, status, moved);
+        tnri_flight_fail(receive, tnri_fail(status, "%s", text), moved);
+    }
 }
 
 /* Both views have one shape. */
-void tnri_self_copy(const tnri_flight *send, const tnri_flight *receive)
+void tnri_self_copy(tnri_flight *send, tnri_flight *receive)
 {
+    if (send->messages.packs[0] != NULL) {
+        copy_away(send, receive);
+        return;
+    }
     const tnr_view *from = &send->view;
     const tnr_view *to = receive->drafted ? &receive->output.view : &receive->view;
     if (send->stream.bytes != 0) {
@@ -91,6 +116,6 @@ void tnri_self_step(tnri_flight *flight, bool *moved)
     tnri_self_copy(send, receive);
     send->world->sends[TNR_PATH_SELF]++;
     send->world->sent_bytes[TNR_PATH_SELF] += send->stream.bytes;
-    tnri_flight_close(send, TNR_OK);
-    tnri_flight_close(receive, TNR_OK);
+    tnri_flight_finish(send);
+    tnri_flight_finish(receive);
 }

@@ -3,7 +3,8 @@
  * The sending end of a transfer: a header with the channel as its tag, small payloads along with it; the partner's answer; the
  * payload by messages or through shared memory.
  *
- * Guarantees: what can fail here fails before the header goes. The answer comes for every transfer, small ones too, so that the
+ * Guarantees: what can fail here fails before the header goes; but memory that is away, whose failing reads go on as a transfer
+ * that both ends see fail. The answer comes for every transfer, small ones too, so that the
  * caller knows of refusal. The view is not read any more once the flight is over.
  */
 #include "flight_internal.h"
@@ -72,6 +73,18 @@ static tnr_status post_answer(tnri_flight *flight)
     return TNR_OK;
 }
 
+/* A small payload that is away, to where it goes behind the header. If that fails the transfer goes the longer way, to tell. */
+static bool read_away(tnri_flight *flight, bool near)
+{
+    const uint32_t rank = (uint32_t)flight->view.rank;
+    const uint32_t head = near ? tnri_mail_head(rank) : TNRI_WIRE_BYTES(rank);
+    const tnr_status status = tnri_stream_pack(&flight->stream, 0, flight->stream.bytes, flight->wire + head);
+    if (status != TNR_OK) {
+        tnri_flight_fail(flight, status, false);
+    }
+    return status == TNR_OK;
+}
+
 tnr_status tnri_send_begin(tnri_flight *flight)
 {
     tnr_world *world = flight->world;
@@ -83,7 +96,10 @@ tnr_status tnri_send_begin(tnri_flight *flight)
     }
     const bool near = world->near != NULL && world->peers[flight->peer].near >= 0;
     const uint64_t room = near ? TNRI_MAIL_BYTES - tnri_mail_head((uint32_t)flight->view.rank) : UINT64_MAX;
-    const bool eager = bytes <= tnri_min_u64(room, world->options.eager_bytes) && !flight->prepared;
+    bool eager = bytes <= tnri_min_u64(room, world->options.eager_bytes) && !flight->prepared;
+    if (eager && flight->stream.away != NULL) {
+        eager = read_away(flight, near);
+    }
     uint64_t chunk = tnri_max_u64(bytes, 1);
     if (!eager && !near) {
         flight->path = tnri_messages_path(flight);
@@ -94,6 +110,7 @@ tnr_status tnri_send_begin(tnri_flight *flight)
     if (near) {
         flight->lane = tnri_near_lane(world, world->node_rank, flight->index);
         atomic_store_explicit(&flight->lane->answered, 0U, memory_order_relaxed);
+        flight->lane->failed = 0U;
         flight->path = eager ? TNR_PATH_EAGER : TNR_PATH_SHARED;
         tnri_cargo_begin_send(flight);
         chunk = eager ? chunk : flight->cargo.piece;
@@ -101,7 +118,9 @@ tnr_status tnri_send_begin(tnri_flight *flight)
     uint64_t length = write_header(flight, eager, chunk);
     if (eager) {
         flight->path = TNR_PATH_EAGER;
-        tnri_stream_pack(&flight->stream, 0, bytes, flight->wire + length);
+        if (flight->stream.away == NULL) {
+            (void)tnri_stream_pack(&flight->stream, 0, bytes, flight->wire + length);
+        }
         length += bytes;
     }
     flight->wire_length = (uint32_t)length;
@@ -133,6 +152,7 @@ tnr_status tnri_send_begin(tnri_flight *flight)
 
 static void refused(tnri_flight *flight, const char *text)
 {
+    flight->fatal = false; /* pieces that were ahead of the answer went nowhere */
     tnri_flight_close(flight, tnri_fail(TNR_ERR_PEER, "%s: rank %d refused: %s", flight->op, flight->peer, text));
 }
 
@@ -193,7 +213,8 @@ static tnr_status look_for_answer(tnri_flight *flight, bool *moved)
     if (flight->path == TNR_PATH_EAGER) {
         return TNR_OK;
     }
-    return tnri_messages_begin(flight, answer->message);
+    flight->messages.judged = (answer->message & TNRI_ANSWER_VERDICT) != 0;
+    return tnri_messages_begin(flight, answer->message & ~TNRI_ANSWER_VERDICT);
 }
 
 tnr_status tnri_send_step(tnri_flight *flight, bool *moved)
@@ -208,12 +229,13 @@ tnr_status tnri_send_step(tnri_flight *flight, bool *moved)
     if (flight->path == TNR_PATH_SHARED && (guess || flight->state == TNRI_FLIGHT_MOVING)) {
         tnri_cargo_send_step(flight, moved);
         if (flight->state == TNRI_FLIGHT_MOVING && flight->cargo.freed == flight->cargo.count) {
-            tnri_flight_close(flight, TNR_OK);
+            tnri_cargo_sent(flight);
+            tnri_flight_finish(flight);
         }
     } else if (flight->state == TNRI_FLIGHT_MOVING) {
         TNR_TRY(tnri_messages_step(flight, moved));
         if (tnri_messages_over(flight)) {
-            tnri_flight_close(flight, TNR_OK);
+            tnri_flight_finish(flight);
         }
     }
     return TNR_OK;

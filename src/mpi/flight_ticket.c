@@ -11,7 +11,7 @@ static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
 {
     tnri_flight *flight = (tnri_flight *)ticket;
     tnr_world *world = flight->world;
-    const tnr_status entered = tnri_world_enter(wait ? "ticket wait" : "ticket test", world);
+    const tnr_status entered = tnri_world_enter(wait ? "ticket_wait" : "ticket_test", world);
     if (entered != TNR_OK && (entered == TNR_ERR_BUSY || world->poison == TNR_OK || !tnri_mpi_running())) {
         return entered;
     }
@@ -30,30 +30,30 @@ static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
 static tnr_status abandon(tnri_flight *flight)
 {
     TNR_REQUIRE(flight->state == TNRI_FLIGHT_WAITING && !flight->seen, TNR_ERR_BUSY,
-                "ticket abandon: rank %d may have seen the %s; wait for it", flight->peer,
+                "ticket_abandon: rank %d may have seen the %s; wait for it", flight->peer,
                 flight->kind == TNRI_SEND ? "send" : "receive");
     if (flight->header_request != MPI_REQUEST_NULL) { /* of a receive: MPI knows whether a header has been matched */
         MPI_Status status;
         int cancelled = 0;
-        tnr_status answer = tnri_mpi("ticket abandon", "MPI_Cancel", MPI_Cancel(&flight->header_request));
+        tnr_status answer = tnri_mpi("ticket_abandon", "MPI_Cancel", MPI_Cancel(&flight->header_request));
         if (answer == TNR_OK) {
-            answer = tnri_mpi("ticket abandon", "MPI_Wait", MPI_Wait(&flight->header_request, &status));
+            answer = tnri_mpi("ticket_abandon", "MPI_Wait", MPI_Wait(&flight->header_request, &status));
         }
         if (answer == TNR_OK) {
             atomic_fetch_sub_explicit(&tnri_mpi_live.requests, 1U, memory_order_relaxed);
-            answer = tnri_mpi("ticket abandon", "MPI_Test_cancelled", MPI_Test_cancelled(&status, &cancelled));
+            answer = tnri_mpi("ticket_abandon", "MPI_Test_cancelled", MPI_Test_cancelled(&status, &cancelled));
         }
         if (answer != TNR_OK) {
             return tnri_world_poison(flight->world, answer);
         }
         if (cancelled == 0) {
             int length = 0;
-            answer = tnri_mpi("ticket abandon", "MPI_Get_count", MPI_Get_count(&status, MPI_BYTE, &length));
+            answer = tnri_mpi("ticket_abandon", "MPI_Get_count", MPI_Get_count(&status, MPI_BYTE, &length));
             answer = answer == TNR_OK ? tnri_receive_header(flight, length) : answer;
             if (answer != TNR_OK) {
                 return tnri_world_poison(flight->world, answer);
             }
-            return tnri_fail(TNR_ERR_BUSY, "ticket abandon: rank %d has sent; wait for it", flight->peer);
+            return tnri_fail(TNR_ERR_BUSY, "ticket_abandon: rank %d has sent; wait for it", flight->peer);
         }
     }
     flight->world->tickets--;
@@ -66,7 +66,7 @@ static tnr_status ticket_abandon(tnr_ticket *ticket)
 {
     tnri_flight *flight = (tnri_flight *)ticket;
     tnr_world *world = flight->world;
-    TNR_TRY(tnri_world_enter("ticket abandon", world));
+    TNR_TRY(tnri_world_enter("ticket_abandon", world));
     return tnri_world_leave(world, abandon(flight));
 }
 

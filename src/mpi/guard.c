@@ -5,6 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <sched.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "mpi_internal.h"
@@ -78,12 +79,20 @@ tnr_status tnri_world_leave(tnr_world *world, tnr_status status)
     return status;
 }
 
-tnr_status tnri_world_poison(tnr_world *world, tnr_status status)
+void tnri_world_close(tnr_world *world, tnr_status status)
 {
     if (world->poison == TNR_OK && status != TNR_OK) {
         const char *text = tnr_last_error();
         memcpy(world->poison_text, text, strlen(text) + 1);
         world->poison = status;
+    }
+}
+
+tnr_status tnri_world_poison(tnr_world *world, tnr_status status)
+{
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        tnri_world_close(world, status);
+        tnri_near_end(world, world->rank, world->poison_text);
     }
     return status;
 }
@@ -95,15 +104,47 @@ uint64_t tnri_milliseconds(void)
     return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
 }
 
-int tnri_world_missing(const tnr_world *world)
+/* One rank: its process, or what it has told. */
+static bool is_lost(const tnr_world *world, int peer, bool process, bool sure, char *why)
 {
-    for (int rank = 0; rank < world->size; rank++) {
-        const int near = world->peers[rank].near;
-        if (near >= 0 && rank != world->rank && !tnri_near_alive(world, near)) {
-            return rank;
+    char text[TNR_ERROR_TEXT_BYTES];
+    const int near = world->peers[peer].near;
+    int rank = peer;
+    if (near < 0 || peer == world->rank) {
+        return false;
+    }
+    if (process && !tnri_near_alive(world, near)) {
+        (void)snprintf(why, TNR_ERROR_TEXT_BYTES, "the process of rank %d is gone", peer);
+        return true;
+    }
+    if (!process && tnri_near_ended(world, near, &rank, text)) {
+        if (sure) { /* whoever waits for this rank hears where it began */
+            tnri_near_end(world, rank, text);
+        }
+        const int length = snprintf(why, TNR_ERROR_TEXT_BYTES, "the world of rank %d has ended: ", rank);
+        if (length > 0) {
+            const size_t room = TNR_ERROR_TEXT_BYTES - (size_t)length;
+            memcpy(why + length, text, room);
+            why[TNR_ERROR_TEXT_BYTES - 1] = '\0';
+        }
+        return true;
+    }
+    return false;
+}
+
+bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why)
+{
+    for (int step = 0; step < 2; step++) { /* the dead first: the others tell of them */
+        if (peer >= 0 && is_lost(world, peer, step == 0, sure, why)) {
+            return true;
+        }
+        for (int rank = 0; peer < 0 && rank < world->size; rank++) {
+            if (is_lost(world, rank, step == 0, sure, why)) {
+                return true;
+            }
         }
     }
-    return -1;
+    return false;
 }
 
 /* Between two looks: how many without giving the core away, and milliseconds between two looks for the dead. */
@@ -113,6 +154,7 @@ tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *reques
 {
     uint64_t begin = 0;
     uint64_t watched = 0;
+    bool lost = false;
     for (uint64_t tries = 0;; tries++) {
         int done = 0;
         const tnr_status status = tnri_mpi(op, "MPI_Test", MPI_Test(request, &done, MPI_STATUS_IGNORE));
@@ -136,11 +178,12 @@ tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *reques
             continue;
         }
         watched = now;
-        const int missing = tnri_world_missing(world);
-        if (missing >= 0) {
-            return tnri_world_poison(world,
-                                     tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s; the process of rank %d is gone",
-                                               op, world->rank, what, missing));
+        char why[TNR_ERROR_TEXT_BYTES];
+        const bool before = lost;
+        lost = tnri_world_lost(world, -1, before, why);
+        if (before && lost) { /* what was sent before has had its time to come */
+            return tnri_world_poison(
+                world, tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s; %s", op, world->rank, what, why));
         }
         if (world->options.timeout_ms != 0 && now - begin > world->options.timeout_ms) {
             return tnri_world_poison(world, tnri_fail(TNR_ERR_PEER, "%s: rank %d has waited for %s for %llu ms", op,

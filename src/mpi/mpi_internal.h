@@ -3,8 +3,9 @@
  * What the files of tenure::mpi share.
  *
  *   world.c      making, comparing, describing, destroying     wire.c      headers as bytes: pure, no MPI
+ *   world_need.c what a world takes of its home                hello.c     which build a rank is of
  *   guard.c      who may call now; MPI's errors; poison        vote.c      all ranks agree, or all hear why not
- *   stream.c     a view as a stream of elements: pure          flight.c    transfers between two ranks, and their tickets
+ *   stream.c     a view as a stream of elements                flight.c    transfers between two ranks, and their tickets
  *   near.c       shared memory of a node's ranks               exchange.c  prepared transfers
  *   collective*.c, broadcast.c, combine.c, parts.c, redistribute.c: all ranks at once; distribution.c: pure
  *   publish.c, fetch.c, window.c, share.c
@@ -72,14 +73,15 @@ tnr_status tnri_wire_decode(const char *op, const unsigned char *bytes, uint64_t
 /* The same checks on a header that came as it is, through the node's shared memory. `payload`: bytes behind it. */
 tnr_status tnri_wire_check(const char *op, const tnri_header *header, uint64_t payload, const tnri_wire_limits *limits);
 
-/* ---- Streams (stream.c): pure --------------------------------------------------------------------------------------------------- */
+/* ---- Streams (stream.c) ---------------------------------------------------------------------------------------------------------- */
 
 /*
  * Elements of a layout in column-major order of their indices, as bytes 0 .. bytes-1: axes of extent 1 dropped, neighbours merged where
  * strides chain, never reordered. run_bytes: consecutive bytes in memory at a time; `dense` when that is all of them.
  */
 typedef struct tnri_stream {
-    char *data; /* first element */
+    char *data;             /* first element; of an away root a place (storage.h) */
+    const tnr_tensor *away; /* root that the host cannot reach: its domain copies; NULL: host memory */
     size_t element_bytes;
     int rank;
     int64_t shape[TNR_MAX_RANK];
@@ -91,9 +93,18 @@ typedef struct tnri_stream {
 
 void tnri_stream_make(tnri_stream *stream, void *data, tnr_dtype dtype, int rank, const int64_t *shape,
                       const int64_t *strides);
-/* Copy bytes [begin, begin + bytes) of the stream, whole elements, out of or into memory. */
-void tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, void *buffer);
-void tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, const void *buffer);
+/* The same of a view, whose owner may be away. */
+void tnri_stream_of(tnri_stream *stream, const tnr_view *view, char *data);
+bool tnri_is_away(const tnr_view *view);
+/* Copy bytes [begin, begin + bytes) of the stream, whole elements, out of or into memory. Fails only where a stream is away. */
+tnr_status tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, void *buffer);
+tnr_status tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, const void *buffer);
+/*
+ * Copy all of a stream to another one with as many elements of the same size, of which at least one is away, through a buffer of at least
+ * one element. *moved, on failure: elements may have been written.
+ */
+tnr_status tnri_stream_copy(const tnri_stream *from, const tnri_stream *to, void *buffer, uint64_t buffer_bytes,
+                            bool *moved);
 /* Where the element at this byte of the stream lies. */
 char *tnri_stream_at(const tnri_stream *stream, uint64_t begin);
 /*
@@ -185,10 +196,10 @@ struct tnr_world {
     int process;
     uint32_t
         epoch; /* counts worlds: the same on all ranks of one, and never the same again in two worlds of one process */
-    tnr_world_options options; /* defaults filled in */
-    tnri_peer *peers;          /* by rank */
-    atomic_uint inside;        /* a thread is */
-    tnr_status poison;
+    tnr_world_options options;  /* defaults filled in */
+    tnri_peer *peers;           /* by rank */
+    atomic_uint inside;         /* a thread is */
+    _Atomic(tnr_status) poison; /* TNR_OK, or what ended it; the text is there before */
     char poison_text[TNR_ERROR_TEXT_BYTES];
     tnri_flight *flights; /* in flight, in order of their start */
     tnri_flight *free_flights;
@@ -214,21 +225,27 @@ tnr_status tnri_mpi_thread(const char *op, tnr_world_threads threads);
 /* Milliseconds of a clock that never steps back. */
 uint64_t tnri_milliseconds(void);
 /*
- * Wait for a request of the world, letting flights go on. TNR_ERR_PEER when a rank of this node is gone or timeout_ms passed, TNR_ERR_MPI when
+ * Wait for a request of the world, letting flights go on. TNR_ERR_PEER when a rank of this node is lost or timeout_ms passed, TNR_ERR_MPI when
  * MPI failed: the world is poisoned then, and the request perhaps still active (*request not null): its buffers must stay.
  * `what` ends "op: waits for ...". Counts the request's end.
  */
 tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *request, const char *what);
 /* The one way into a world: not NULL, MPI usable, the right thread, nobody else inside (TNR_ERR_BUSY), not poisoned. */
 tnr_status tnri_world_enter(const char *op, tnr_world *world);
-/* A rank of this node whose process is gone; -1: none is known. */
-int tnri_world_missing(const tnr_world *world);
+/*
+ * Is rank `peer` lost, or, for -1, any: its process gone, or its world ended by an error? Known of this node's ranks only. `why`
+ * (TNR_ERROR_TEXT_BYTES) says which and how. `sure`: it was at the last look too, so that what it sent before should be here. The caller ends
+ * this world by the answer then, and the node hears what `peer` said.
+ */
+bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why);
 /* Leave; gives `status` back. */
 tnr_status tnri_world_leave(tnr_world *world, tnr_status status);
 /* TNR_OK for MPI_SUCCESS, else TNR_ERR_MPI with MPI's class and text: "op: MPI_Isend: ...". */
 tnr_status tnri_mpi(const char *op, const char *call, int code);
-/* The last recorded error ends the world; gives it back. Called where bytes may have moved. */
+/* The last recorded error ends the world; gives it back. Called where bytes may have moved. The node's other ranks are told. */
 tnr_status tnri_world_poison(tnr_world *world, tnr_status status);
+/* The same without telling: as it was agreed to end. */
+void tnri_world_close(tnr_world *world, tnr_status status);
 
 /* Counts of what MPI holds for us, in all worlds. */
 typedef struct tnri_mpi_counts {
@@ -269,8 +286,18 @@ static inline tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status 
 tnr_status tnri_vote_over(const char *op, MPI_Comm comm, int rank, int size, tnr_status mine, const char *what,
                           const uint64_t *words, int count);
 
+/* -- hello.c -- */
+
+enum { TNRI_HELLO_WORDS = 7 };
+extern const char tnri_hello_names[];
+void tnri_hello_fill(uint64_t *words);
+
 /* -- world.c -- */
 
+/* Given options, checked, with the defaults filled in. */
+tnr_status tnri_world_options_take(const char *op, const tnr_world_options *given, tnr_world_options *options);
+/* Of the home, for so many ranks: for the world's life, and while it is made (world_need.c; so are all _bytes below). */
+void tnri_world_bytes(int size, uint64_t *record, uint64_t *room);
 void tnri_dependent_add(tnr_world *world, tnri_dependent *dependent);
 void tnri_dependent_remove(tnr_world *world, tnri_dependent *dependent);
 /* MPI_Comm_free and the count; MPI_COMM_NULL is fine. */
@@ -281,6 +308,8 @@ tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm);
 /* Let everything in flight go on a little. */
 tnr_status tnri_world_progress(tnr_world *world);
 tnr_status tnri_flights_make(tnr_world *world); /* room for options.tickets */
+uint64_t tnri_flights_count(const tnr_world_options *options);
+uint64_t tnri_flights_bytes(const tnr_world_options *options);
 /* Before shared memory and communicators go: what a poisoned world still has in flight is called off as far as MPI lets us. */
 void tnri_flights_stop(tnr_world *world);
 void tnri_flights_free(tnr_world *world);
@@ -288,14 +317,20 @@ void tnri_flights_free(tnr_world *world);
 /* -- collective.c -- */
 
 tnr_status tnri_collective_make(tnr_world *world);
+uint64_t tnri_collective_bytes(int size);
 void tnri_collective_free(tnr_world *world);
 
 /* -- near.c -- */
 
 /* Collective over the node's ranks; leaves world->near NULL when options or the system do not allow it: that is no error. */
 tnr_status tnri_near_make(tnr_world *world);
+uint64_t tnri_near_bytes(int node_size);
 void tnri_near_free(tnr_world *world); /* MPI is usable, or only memory is given back */
 /* Is the process of this rank of the node still there? True where it cannot be watched (tnri_peer.pid 0). */
 bool tnri_near_alive(const tnr_world *world, int near);
+/* Tell the node that this rank's world has ended, by what `rank` of the world met with. The first time counts. */
+void tnri_near_end(const tnr_world *world, int rank, const char *text);
+/* Has this rank of the node told so? `text`: TNR_ERROR_TEXT_BYTES. */
+bool tnri_near_ended(const tnr_world *world, int near, int *rank, char *text);
 
 #endif /* TENURE_MPI_MPI_INTERNAL_H */

@@ -2,8 +2,8 @@
 /*
  * Memory that the ranks of one node share, for transfers among them.
  *
- * One segment for all of a world's ranks on a node, a part for each: lanes, slots, and a ring of headers from each of the others. It is POSIX shared memory, not an MPI
- * window: freeing a window is collective, destroying a world is not, and this segment can go back after MPI_Finalize too. It has no
+ * One segment for all of a world's ranks on a node, a part for each: lanes, slots, a ring of headers from each of the others, and a notice
+ * that its world has ended. It is POSIX shared memory, not an MPI window: freeing a window is collective, destroying a world is not, and this segment can go back after MPI_Finalize too. It has no
  * name any more once all have mapped it, so that nothing is left behind however a process ends, but in the milliseconds between.
  *
  * Guarantees: pages are reserved when the world is made (a full /dev/shm is no bus error later), each part by its own rank. Where the
@@ -41,7 +41,8 @@ static void plan(const tnr_world *world, tnri_near *near)
     near->slot_bytes -= near->slot_bytes % (near->slot_bytes >= PAGE ? PAGE : 64U);
     near->slots_begin = pages((uint64_t)near->lanes * sizeof(tnri_lane));
     near->mail_begin = near->slots_begin + pages(near->slot_bytes * SLOTS);
-    near->part = near->mail_begin + pages((uint64_t)world->node_size * TNRI_MAIL_ENTRIES * sizeof(tnri_mail));
+    near->notice_begin = near->mail_begin + (uint64_t)world->node_size * TNRI_MAIL_ENTRIES * sizeof(tnri_mail);
+    near->part = pages(near->notice_begin + sizeof(tnri_notice));
     near->free_slots = (1U << SLOTS) - 1U;
     near->guessed = 0;
     near->mapping = NULL;
@@ -147,16 +148,18 @@ static void unmap(tnri_near *near)
     }
 }
 
+uint64_t tnri_near_bytes(int node_size) { return sizeof(tnri_near) + (uint64_t)node_size * sizeof(tnri_ends); }
+
 tnr_status tnri_near_make(tnr_world *world)
 {
-    static const char *const op = "world create";
+    static const char *const op = "world_create";
     world->near = NULL;
     if (world->options.no_shared || world->node_size == 1) {
         return TNR_OK;
     }
     tnr_block record = {NULL, 0, 0, 0};
     tnri_near none;
-    const uint64_t bytes = sizeof(tnri_near) + (uint64_t)world->node_size * sizeof(tnri_ends);
+    const uint64_t bytes = tnri_near_bytes(world->node_size);
     const tnr_status memory = tnr_provider.record_take(world->home, bytes, &record);
     tnri_near *near = memory == TNR_OK ? record.address : &none;
     bool all = false;
@@ -201,6 +204,39 @@ bool tnri_near_alive(const tnr_world *world, int near)
             return pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH;
         }
     }
+    return true;
+}
+
+static tnri_notice *notice_of(const tnri_near *near, int rank)
+{
+    return (tnri_notice *)(void *)((char *)near->mapping + (uint64_t)rank * near->part + near->notice_begin);
+}
+
+void tnri_near_end(const tnr_world *world, int rank, const char *text)
+{
+    if (world->near == NULL) {
+        return;
+    }
+    tnri_notice *own = notice_of(world->near, world->node_rank);
+    if (atomic_load_explicit(&own->there, memory_order_relaxed) == 0U) {
+        own->rank = rank;
+        memcpy(own->text, text, tnri_min_u64(strlen(text), sizeof(own->text) - 1)); /* the memory came as zeros */
+        atomic_store_explicit(&own->there, 1U, memory_order_release);
+    }
+}
+
+bool tnri_near_ended(const tnr_world *world, int near, int *rank, char *text)
+{
+    if (world->near == NULL) {
+        return false;
+    }
+    const tnri_notice *notice = notice_of(world->near, near);
+    if (atomic_load_explicit(&notice->there, memory_order_acquire) == 0U) {
+        return false;
+    }
+    *rank = notice->rank;
+    memcpy(text, notice->text, TNR_ERROR_TEXT_BYTES);
+    text[TNR_ERROR_TEXT_BYTES - 1] = '\0';
     return true;
 }
 

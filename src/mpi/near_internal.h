@@ -10,21 +10,30 @@
 
 #include "mpi_internal.h"
 
-enum { TNRI_SLOTS_MOST = 32 };
+/* Slots; the mark of one that has a sender's text instead of a piece: its memory could not be read. */
+enum { TNRI_SLOTS_MOST = 32, TNRI_SLOT_TEXT = 0x80 };
 
 typedef struct tnri_lane {
     /* the receiver's line */
     _Alignas(64) atomic_uint answered; /* the transfer's number, once status and text are there */
     atomic_uint taken;                 /* pieces that it has copied, mod 2^32 */
     uint32_t status;
-    uint32_t reads; /* it reads the sender's memory itself: no slots */
+    uint32_t reads;  /* it reads the sender's memory itself: no slots */
+    uint32_t failed; /* its memory did, some time before the last piece was taken */
     /* the sender's line */
     _Alignas(64) atomic_uint filled; /* pieces that lie ready or have been taken */
     uint64_t address;                /* of the payload, where it lies in one piece and may be read; else 0 */
     uint8_t slots[TNRI_SLOTS_MOST];  /* of piece p: [p % TNRI_SLOTS_MOST] */
     /* the receiver's */
-    _Alignas(64) char text[TNR_ERROR_TEXT_BYTES]; /* why it refuses */
+    _Alignas(64) char text[TNR_ERROR_TEXT_BYTES]; /* why it refuses, or fails */
 } tnri_lane;
+
+/* A rank of the node has ended its world by an error. Written once, by its owner. */
+typedef struct tnri_notice {
+    _Alignas(64) atomic_uint there;
+    int32_t rank;                    /* of the world: where it began */
+    char text[TNR_ERROR_TEXT_BYTES]; /* as that rank has it */
+} tnri_notice;
 
 /* One header on its way, as it is, with what payload fits behind it. */
 enum { TNRI_MAIL_ENTRIES = 8, TNRI_MAIL_BYTES = 244 };
@@ -50,6 +59,7 @@ struct tnri_near {
     uint64_t part;        /* bytes of one rank's part */
     uint64_t slots_begin; /* in a part */
     uint64_t mail_begin;
+    uint64_t notice_begin;
     uint64_t slot_bytes;
     uint32_t lanes;
     uint32_t slots;

@@ -17,7 +17,7 @@
 enum { LEAST_PIECE = 8192, PIECES_AIMED = 4 };
 
 /*
- * Runs of a line or more: pieces of which a few stay in a core's own cache. Shorter runs may be a transposed layout, of which every piece reads
+ * Runs of a line or more, of host memory: pieces of which a few stay in a core's own cache. Shorter runs may be a transposed layout, of which every piece reads
  * all lines: the larger pieces are, the more of each line is used at a time.
  */
 enum { LINE = 64, LONG_PIECE = 64 << 10 };
@@ -28,7 +28,8 @@ enum { READ_LEAST = 12 << 10, READ_MOST = 2 << 20, READ_PIECE = 2 << 20 };
 static bool may_be_read(const tnri_flight *flight)
 {
     const uint64_t bytes = flight->stream.bytes;
-    return flight->world->near->reads && flight->stream.dense && bytes >= READ_LEAST && bytes <= READ_MOST;
+    return flight->world->near->reads && flight->stream.dense && flight->stream.away == NULL && bytes >= READ_LEAST &&
+           bytes <= READ_MOST;
 }
 
 /* What lies ready for the receiver from the start. */
@@ -45,8 +46,8 @@ void tnri_cargo_begin_send(tnri_flight *flight)
     const tnri_near *near = flight->world->near;
     const uint64_t bytes = flight->stream.bytes;
     tnri_cargo *cargo = &flight->cargo;
-    const uint64_t most =
-        flight->stream.run_bytes >= LINE ? tnri_min_u64(LONG_PIECE, near->slot_bytes) : near->slot_bytes;
+    const bool lines = flight->stream.run_bytes >= LINE && flight->stream.away == NULL;
+    const uint64_t most = lines ? tnri_min_u64(LONG_PIECE, near->slot_bytes) : near->slot_bytes;
     uint64_t piece = tnri_min_u64(tnri_max_u64(bytes / PIECES_AIMED, LEAST_PIECE), most);
     piece -= piece % 64U;
     cargo->piece = piece;
@@ -87,7 +88,7 @@ void tnri_cargo_restart(tnri_flight *flight)
 
 void tnri_cargo_choose(tnri_flight *flight)
 {
-    flight->cargo.reads = flight->lane->address != 0 && flight->stream.dense;
+    flight->cargo.reads = flight->lane->address != 0 && flight->stream.dense && flight->stream.away == NULL;
     flight->lane->reads = flight->cargo.reads ? 1U : 0U;
 }
 
@@ -96,7 +97,8 @@ static void free_slots(tnri_flight *flight, uint64_t upto)
     tnri_near *near = flight->world->near;
     tnri_cargo *cargo = &flight->cargo;
     for (; cargo->freed < upto; cargo->freed++) {
-        near->free_slots |= 1U << flight->lane->slots[(cargo->base + cargo->freed) % TNRI_SLOTS_MOST];
+        const uint32_t slot = flight->lane->slots[(cargo->base + cargo->freed) % TNRI_SLOTS_MOST];
+        near->free_slots |= 1U << (slot & ~(uint32_t)TNRI_SLOT_TEXT);
         near->guessed -= cargo->guessing ? 1U : 0U;
     }
 }
@@ -113,6 +115,25 @@ static bool may_fill(const tnri_flight *flight)
     }
     const bool last = (near->free_slots & (near->free_slots - 1U)) == 0;
     return !last || cargo->moved == cargo->freed;
+}
+
+/* The next piece into a slot, or, where that fails or did, the text. What to call the slot. */
+static uint32_t fill_slot(tnri_flight *flight, uint32_t slot)
+{
+    const tnri_cargo *cargo = &flight->cargo;
+    char *to = tnri_near_slot(flight->world, flight->world->node_rank, slot);
+    uint64_t begin;
+    uint64_t bytes;
+    tnri_chunk(flight->stream.bytes, cargo->piece, cargo->moved, &begin, &bytes);
+    if (TNRI_LIKELY(flight->failed == TNR_OK)) {
+        const tnr_status status = tnri_stream_pack(&flight->stream, begin, bytes, to);
+        if (TNRI_LIKELY(status == TNR_OK)) {
+            return slot;
+        }
+        tnri_flight_fail(flight, status, cargo->moved != 0);
+    }
+    memcpy(to, flight->text, sizeof(flight->text));
+    return slot | TNRI_SLOT_TEXT;
 }
 
 void tnri_cargo_send_step(tnri_flight *flight, bool *moved)
@@ -137,13 +158,9 @@ void tnri_cargo_send_step(tnri_flight *flight, bool *moved)
     }
     if (may_fill(flight)) {
         const uint32_t slot = tnri_lowest_bit(near->free_slots);
-        uint64_t begin;
-        uint64_t bytes;
         near->free_slots &= ~(1U << slot);
         near->guessed += cargo->guessing ? 1U : 0U;
-        tnri_chunk(flight->stream.bytes, cargo->piece, cargo->moved, &begin, &bytes);
-        tnri_stream_pack(&flight->stream, begin, bytes, tnri_near_slot(flight->world, flight->world->node_rank, slot));
-        lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST] = (uint8_t)slot;
+        lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST] = (uint8_t)fill_slot(flight, slot);
         cargo->moved++;
         atomic_store_explicit(&lane->filled, cargo->base + (uint32_t)cargo->moved, memory_order_release);
         *moved = true;
@@ -167,6 +184,31 @@ static tnr_status read_step(tnri_flight *flight, bool *moved)
     return TNR_OK;
 }
 
+/* The next piece, or the sender's text in its place, out of a slot. */
+static void empty_slot(tnri_flight *flight, const char *from, bool text)
+{
+    const tnri_cargo *cargo = &flight->cargo;
+    uint64_t begin;
+    uint64_t bytes;
+    if (TNRI_UNLIKELY(text)) {
+        char said[TNR_ERROR_TEXT_BYTES];
+        memcpy(said, from, sizeof(said));
+        said[sizeof(said) - 1] = '\0';
+        tnri_flight_hear(flight, said, cargo->moved != 0 && flight->failed == TNR_OK);
+        return;
+    }
+    if (TNRI_UNLIKELY(flight->failed != TNR_OK)) {
+        return;
+    }
+    tnri_chunk(flight->stream.bytes, cargo->piece, cargo->moved, &begin, &bytes);
+    const tnr_status status = tnri_stream_unpack(&flight->stream, begin, bytes, from);
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        tnri_flight_fail(flight, status, true);
+        memcpy(flight->lane->text, flight->text, sizeof(flight->text));
+        flight->lane->failed = 1U;
+    }
+}
+
 tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved)
 {
     const tnr_world *world = flight->world;
@@ -181,11 +223,9 @@ tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved)
     uint32_t ready = filled - (uint32_t)cargo->moved;
     ready = ready <= world->near->slots ? ready : 0;
     for (; ready > 0 && cargo->moved < cargo->count; ready--) {
-        uint64_t begin;
-        uint64_t bytes;
-        const uint32_t slot = lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST] % world->near->slots;
-        tnri_chunk(flight->stream.bytes, cargo->piece, cargo->moved, &begin, &bytes);
-        tnri_stream_unpack(&flight->stream, begin, bytes, tnri_near_slot(world, near, slot));
+        const uint32_t named = lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST];
+        const uint32_t slot = (named & ~(uint32_t)TNRI_SLOT_TEXT) % world->near->slots;
+        empty_slot(flight, tnri_near_slot(world, near, slot), (named & TNRI_SLOT_TEXT) != 0);
         cargo->moved++;
         atomic_store_explicit(&lane->taken, cargo->base + (uint32_t)cargo->moved, memory_order_release);
         *moved = true;
@@ -206,6 +246,16 @@ void tnri_cargo_answered(tnri_flight *flight)
 {
     tnri_cargo_accepted(flight);
     flight->cargo.reads = flight->lane->reads != 0 && flight->lane->address != 0;
+}
+
+void tnri_cargo_sent(tnri_flight *flight)
+{
+    if (TNRI_UNLIKELY(flight->lane->failed != 0U)) {
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, flight->lane->text, sizeof(text));
+        text[sizeof(text) - 1] = '\0';
+        tnri_flight_hear(flight, text, true);
+    }
 }
 
 void tnri_cargo_end(tnri_flight *flight)

@@ -26,6 +26,12 @@ struct tnri_sheet {
     struct tnri_letter letters[LETTERS_AT_ONCE];
 };
 
+uint64_t tnri_mail_sheets(uint64_t headers, uint64_t *sheets)
+{
+    *sheets = headers / LETTERS_AT_ONCE + (headers % LETTERS_AT_ONCE != 0 ? 1 : 0);
+    return sizeof(struct tnri_sheet);
+}
+
 static uint32_t tag_of(const tnri_flight *flight)
 {
     return (uint32_t)flight->channel | (flight->prepared ? UINT32_C(0x10000) : 0U);

@@ -133,7 +133,7 @@ tnr_status tnr_world_scatter(tnr_world *world, int root, const tnr_view *source,
                              tnr_domain *domain, tnr_tensor **out)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world scatter", world, TNRI_CALL_SCATTER));
+    TNR_TRY(tnri_course_enter(&course, "world_scatter", world, TNRI_CALL_SCATTER));
     tnr_status status = tnri_course_makes(&course, domain, out);
     status = status == TNR_OK ? scatter_arguments(&course, root, source, axis, NULL) : status;
     if (status == TNR_OK && world->rank == root) {
@@ -157,7 +157,7 @@ static tnr_status scatter_into(tnri_course *course, tnr_status status, int root,
 tnr_status tnr_world_scatter_into(tnr_world *world, int root, const tnr_view *source, int axis,
                                   const tnr_view_mut *target)
 {
-    static const char *const op = "world scatter into";
+    static const char *const op = "world_scatter_into";
     tnri_course course;
     TNR_TRY(tnri_course_enter(&course, op, world, TNRI_CALL_SCATTER_INTO));
     tnr_status status = target != NULL ? TNR_OK : tnri_fail(TNR_ERR_ARGUMENT, "%s: target is NULL", op);
@@ -230,7 +230,7 @@ tnr_status tnr_world_gather(tnr_world *world, int root, const tnr_view *part, in
                             tnr_tensor **out)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world gather", world, TNRI_CALL_GATHER));
+    TNR_TRY(tnri_course_enter(&course, "world_gather", world, TNRI_CALL_GATHER));
     tnr_status status = gather_arguments(&course, false, root, part, axis, NULL, true, domain, out);
     status = tnri_course_leave(&course, gather(&course, status, root, axis));
     if (status == TNR_OK && out != NULL && course.out == NULL) {
@@ -242,7 +242,7 @@ tnr_status tnr_world_gather(tnr_world *world, int root, const tnr_view *part, in
 tnr_status tnr_world_gather_into(tnr_world *world, int root, const tnr_view *part, int axis, const tnr_view_mut *target)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world gather into", world, TNRI_CALL_GATHER));
+    TNR_TRY(tnri_course_enter(&course, "world_gather_into", world, TNRI_CALL_GATHER));
     const tnr_status status = gather_arguments(&course, false, root, part, axis, target, false, NULL, NULL);
     return tnri_course_leave(&course, gather(&course, status, root, axis));
 }
@@ -268,7 +268,7 @@ static tnr_status all_gather(tnri_course *course, tnr_status status, int axis)
 tnr_status tnr_world_all_gather(tnr_world *world, const tnr_view *part, int axis, tnr_domain *domain, tnr_tensor **out)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world all gather", world, TNRI_CALL_ALL_GATHER));
+    TNR_TRY(tnri_course_enter(&course, "world_all_gather", world, TNRI_CALL_ALL_GATHER));
     const tnr_status status = gather_arguments(&course, true, 0, part, axis, NULL, true, domain, out);
     return tnri_course_leave(&course, all_gather(&course, status, axis));
 }
@@ -276,7 +276,7 @@ tnr_status tnr_world_all_gather(tnr_world *world, const tnr_view *part, int axis
 tnr_status tnr_world_all_gather_into(tnr_world *world, const tnr_view *part, int axis, const tnr_view_mut *target)
 {
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world all gather into", world, TNRI_CALL_ALL_GATHER));
+    TNR_TRY(tnri_course_enter(&course, "world_all_gather_into", world, TNRI_CALL_ALL_GATHER));
     const tnr_status status = gather_arguments(&course, true, 0, part, axis, target, false, NULL, NULL);
     return tnri_course_leave(&course, all_gather(&course, status, axis));
 }
@@ -403,7 +403,7 @@ tnr_status tnr_world_all_to_all(tnr_world *world, const tnr_view *source, int se
 {
     const exchange of = {send_axis, receive_axis};
     tnri_course course;
-    TNR_TRY(tnri_course_enter(&course, "world all to all", world, TNRI_CALL_ALL_TO_ALL));
+    TNR_TRY(tnri_course_enter(&course, "world_all_to_all", world, TNRI_CALL_ALL_TO_ALL));
     tnr_status status = tnri_course_makes(&course, domain, out);
     status = status == TNR_OK ? all_to_all_arguments(&course, source, &of, extents, NULL) : status;
     return tnri_course_leave(&course, all_to_all(&course, status, &of));
@@ -412,7 +412,7 @@ tnr_status tnr_world_all_to_all(tnr_world *world, const tnr_view *source, int se
 tnr_status tnr_world_all_to_all_into(tnr_world *world, const tnr_view *source, int send_axis, const int64_t *extents,
                                      int receive_axis, const tnr_view_mut *target)
 {
-    static const char *const op = "world all to all into";
+    static const char *const op = "world_all_to_all_into";
     const exchange of = {send_axis, receive_axis};
     tnri_course course;
     TNR_TRY(tnri_course_enter(&course, op, world, TNRI_CALL_ALL_TO_ALL));

@@ -461,7 +461,7 @@ static tnr_status publish(const char *op, tnri_publication *of)
 
 tnr_status tnr_group_publish(tnr_world *world, tnr_group *group)
 {
-    static const char *const op = "group publish";
+    static const char *const op = "group_publish";
     TNR_TRY(tnri_world_enter(op, world));
     tnri_publication *of = NULL;
     tnr_status status = tnri_vote(op, world, prepare(op, world, group, &of));
@@ -495,7 +495,7 @@ static tnr_status find_publication(const char *op, const tnr_world *world, const
 
 tnr_status tnr_group_unpublish(tnr_world *world, tnr_group *group)
 {
-    static const char *const op = "group unpublish";
+    static const char *const op = "group_unpublish";
     TNR_TRY(tnri_world_enter(op, world));
     tnri_publication *of = NULL;
     tnr_status status = find_publication(op, world, group, &of);

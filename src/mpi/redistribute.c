@@ -206,7 +206,7 @@ tnr_status tnr_world_redistribute(tnr_world *world, const tnr_distribution *from
 {
     tnri_course course;
     change of = {.from = from, .to = to};
-    TNR_TRY(tnri_course_enter(&course, "world redistribute", world, TNRI_CALL_REDISTRIBUTE));
+    TNR_TRY(tnri_course_enter(&course, "world_redistribute", world, TNRI_CALL_REDISTRIBUTE));
     tnr_status status = arguments(&course, &of, source, NULL, true, domain, out);
     status = tnri_course_leave(&course, run(&course, &of, status));
     if (status == TNR_OK && out != NULL && course.out == NULL) {
@@ -220,7 +220,7 @@ tnr_status tnr_world_redistribute_into(tnr_world *world, const tnr_distribution 
 {
     tnri_course course;
     change of = {.from = from, .to = to};
-    TNR_TRY(tnri_course_enter(&course, "world redistribute into", world, TNRI_CALL_REDISTRIBUTE));
+    TNR_TRY(tnri_course_enter(&course, "world_redistribute_into", world, TNRI_CALL_REDISTRIBUTE));
     const tnr_status status = arguments(&course, &of, source, target, false, NULL, NULL);
     return tnri_course_leave(&course, run(&course, &of, status));
 }

@@ -155,7 +155,7 @@ static tnr_status agree(const char *op, tnr_world *world, const tnr_topology *to
 
 tnr_status tnr_world_share(tnr_world *world, const tnr_topology *topology, int devices, tnr_share *share)
 {
-    static const char *const op = "world share";
+    static const char *const op = "world_share";
     TNR_TRY(tnri_world_enter(op, world));
     const tnr_status mine =
         topology != NULL && share != NULL && devices >= 0
@@ -167,33 +167,37 @@ tnr_status tnr_world_share(tnr_world *world, const tnr_topology *topology, int d
 /* ---- A machine within it ------------------------------------------------------------------------------------------------------------------ */
 
 tnr_status tnr_world_machine(tnr_world *world, tnr_domain *home, tnr_topology *topology,
-                             const tnr_machine_options *given, tnr_machine **machine)
+                             const tnr_machine_options *given, tnr_share *share, tnr_machine **machine)
 {
-    static const char *const op = "world machine";
+    static const char *const op = "world_machine";
     TNR_TRY(tnri_world_enter(op, world));
     tnr_machine_options options = TNR_MACHINE_OPTIONS;
-    tnr_share share;
+    tnr_share agreed;
     tnr_status status = TNR_OK;
     if (home == NULL || topology == NULL || machine == NULL) {
         status = tnri_fail(TNR_ERR_ARGUMENT, "%s: home, topology or result is NULL", op);
     } else {
         status = tnr_provider.options_take(op, given, sizeof(options), &options, sizeof(options));
     }
-    status = agree(op, world, topology, 0, status, &share);
+    status = agree(op, world, topology, 0, status, &agreed);
     if (status != TNR_OK) {
         return tnri_world_leave(world, status);
     }
+    tnr_cpu_set cpus = agreed.cpus;
     if (options.cpus != NULL) {
-        for (size_t word = 0; word < sizeof(share.cpus.words) / sizeof(share.cpus.words[0]); word++) {
-            share.cpus.words[word] &= options.cpus->words[word];
+        for (size_t word = 0; word < sizeof(cpus.words) / sizeof(cpus.words[0]); word++) {
+            cpus.words[word] &= options.cpus->words[word];
         }
     }
-    options.cpus = &share.cpus;
+    options.cpus = &cpus;
     tnr_machine *made = NULL;
     const tnr_status mine = tnr_machine_create(home, topology, &options, &made);
     status = tnri_vote(op, world, mine);
     if (status == TNR_OK) {
         *machine = made;
+        if (share != NULL) {
+            *share = agreed;
+        }
     } else if (made != NULL) {
         char text[TNR_ERROR_TEXT_BYTES];
         memcpy(text, tnr_last_error(), sizeof(text));
@@ -240,7 +244,7 @@ static void write_line(const tnr_world *world, const tnr_share *share, table_lin
 
 tnr_status tnr_world_share_table(tnr_world *world, const tnr_share *share, int root, char *buffer, size_t bytes)
 {
-    static const char *const op = "world share table";
+    static const char *const op = "world_share_table";
     TNR_TRY(tnri_world_enter(op, world));
     const uint64_t count = (uint64_t)world->size;
     const bool mine = world->rank == root;

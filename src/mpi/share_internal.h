@@ -27,8 +27,8 @@ typedef struct tnri_share_room {
 } tnri_share_room;
 
 /*
- * The cores of rank `which` among `count` ranks of one host: the same input gives the same partition on every rank. Fills cpus, node,
- * local_rank, local_size, launcher_bound, oversubscribed and reason; device stays TNR_NONE.
+ * The cores of rank `which` among `count` ranks of one host: the same input gives the same partition on every rank. Fills all but
+ * device, which stays TNR_NONE.
  *
  * Ranks whose CPUs overlap, directly or through others, are a party. A rank alone in its party was bound by the launcher: it keeps its
  * cores. A party of equal sets shares them out in consecutive parts, sorted by node: whole nodes while they last, else cores of a

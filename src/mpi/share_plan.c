@@ -219,14 +219,9 @@ static void explain(tnr_share *share, const char *words, int first, int second)
     share->reason[at] = '\0';
 }
 
-void tnri_share_plan(const tnri_share_rank *ranks, int count, int which, const tnri_share_room *room, tnr_share *share)
+/* This rank's part, once the parties are found. */
+static void plan(const tnri_share_rank *ranks, int count, int which, const tnri_share_room *room, tnr_share *share)
 {
-    memset(share, 0, sizeof(*share));
-    share->node = TNR_NONE;
-    share->device = TNR_NONE;
-    share->local_rank = which;
-    share->local_size = count;
-    find_parties(ranks, count, room->group);
     const int party = room->group[which];
     int members = 0;
     int place = 0;
@@ -277,6 +272,23 @@ void tnri_share_plan(const tnri_share_rank *ranks, int count, int which, const t
     if (tnr_cpu_set_count(&share->cpus) == 0 && ranks[which].core_count != 0) {
         give(share, &ranks[which].cores[place % ranks[which].core_count]);
     }
+}
+
+void tnri_share_plan(const tnri_share_rank *ranks, int count, int which, const tnri_share_room *room, tnr_share *share)
+{
+    memset(share, 0, sizeof(*share));
+    share->node = TNR_NONE;
+    share->device = TNR_NONE;
+    share->local_rank = which;
+    share->local_size = count;
+    find_parties(ranks, count, room->group);
+    for (int rank = 0; rank < count; rank++) { /* a party leaves no core of its own idle, and has none of another's */
+        if (room->group[rank] == rank) {
+            share->host_cores += gather_cores(ranks, count, room->group, rank, room->cores);
+        }
+    }
+    plan(ranks, count, which, room, share);
+    share->cores = tnr_cpu_set_count(&share->cpus);
 }
 
 int tnri_share_device(int local_rank, int local_size, int devices, const uint64_t *lists, size_t stride, int listed)

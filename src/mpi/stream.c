@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A view as a stream: its elements in column-major order of their indices, as bytes that can be packed and unpacked from any
- * place on. Chunks and spans of such streams. Pure arithmetic and copies; no MPI.
+ * place on. Chunks and spans of such streams. Arithmetic and copies; no MPI. Where the host cannot reach a view's owner, the owner's
+ * domain copies, one call of its read or write for each box; no other file of this library touches such bytes.
  *
  * Guarantees: a piece touches its own elements only, each once; any layout is read, any layout without two indices on one element
  * is written. A piece is cut into at most 2 * rank + 1 boxes, each of which is one strided copy of the core, so that transposed
@@ -13,6 +14,7 @@ void tnri_stream_make(tnri_stream *stream, void *data, tnr_dtype dtype, int rank
                       const int64_t *strides)
 {
     stream->data = data;
+    stream->away = NULL;
     stream->element_bytes = tnr_dtype_size(dtype);
     stream->rank = 0;
     stream->bytes = stream->element_bytes;
@@ -39,6 +41,18 @@ void tnri_stream_make(tnri_stream *stream, void *data, tnr_dtype dtype, int rank
         stream->run_bytes *= (uint64_t)stream->shape[0];
     }
     stream->dense = stream->run_bytes == stream->bytes;
+}
+
+bool tnri_is_away(const tnr_view *view)
+{
+    const tnr_tensor *root = view->root;
+    return root->access == TNR_ACCESS_NONE;
+}
+
+void tnri_stream_of(tnri_stream *stream, const tnr_view *view, char *data)
+{
+    tnri_stream_make(stream, data, view->dtype, view->rank, view->shape, view->strides);
+    stream->away = tnri_is_away(view) ? view->root : NULL;
 }
 
 char *tnri_stream_at(const tnri_stream *stream, uint64_t begin)
@@ -97,13 +111,54 @@ bool tnri_boxes_next(tnri_boxes *boxes, tnri_box *box)
 
 /* ---- Packing ------------------------------------------------------------------------------------------------------------------- */
 
-void tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, void *buffer)
+/* A box of an away stream as its domain knows it: runs, and axes of more than one of them. */
+static void away_box(const tnri_stream *stream, const tnri_box *box, tnr_domain_box *of)
 {
+    const int64_t element = (int64_t)stream->element_bytes;
+    const bool runs = box->rank > 0 && stream->strides[0] == 1;
+    of->begin = tnri_away_byte(box->data);
+    of->bytes = box->bytes;
+    of->run_bytes = (uint64_t)(runs ? box->shape[0] * element : element);
+    of->rank = 0;
+    for (int axis = runs ? 1 : 0; axis < box->rank; axis++) {
+        if (box->shape[axis] != 1) {
+            of->shape[of->rank] = box->shape[axis];
+            of->strides[of->rank] = stream->strides[axis] * element;
+            of->rank++;
+        }
+    }
+}
+
+/* One direction or the other: `write` NULL or `read` NULL. */
+static tnr_status copy_away(const tnri_stream *stream, uint64_t begin, uint64_t bytes, char *read, const char *write)
+{
+    tnri_boxes boxes;
+    tnri_box box;
+    tnr_domain_box of;
+    tnri_boxes_start(&boxes, stream, begin, bytes);
+    while (tnri_boxes_next(&boxes, &box)) {
+        away_box(stream, &box, &of);
+        if (read != NULL) {
+            TNR_TRY(tnr_provider.away_read(stream->away, &of, read));
+            read += box.bytes;
+        } else {
+            TNR_TRY(tnr_provider.away_write(stream->away, &of, write));
+            write += box.bytes;
+        }
+    }
+    return TNR_OK;
+}
+
+tnr_status tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, void *buffer)
+{
+    if (TNRI_UNLIKELY(stream->away != NULL)) {
+        return copy_away(stream, begin, bytes, buffer, NULL);
+    }
     if (stream->dense) {
         if (bytes != 0) {
             memcpy(buffer, stream->data + begin, bytes);
         }
-        return;
+        return TNR_OK;
     }
     char *target = buffer;
     tnri_boxes boxes;
@@ -116,19 +171,23 @@ void tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes,
                                    stream->strides);
         target += box.bytes;
     }
+    return TNR_OK;
 }
 
 /* Targets from here on are written past the caches, as the core does with copies that it makes whole. */
 #define PAST_CACHES ((uint64_t)4 << 20)
 
-void tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, const void *buffer)
+tnr_status tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, const void *buffer)
 {
+    if (TNRI_UNLIKELY(stream->away != NULL)) {
+        return copy_away(stream, begin, bytes, NULL, buffer);
+    }
     const bool past = stream->bytes >= PAST_CACHES;
     if (stream->dense && !past) {
         if (bytes != 0) {
             memcpy(stream->data + begin, buffer, bytes);
         }
-        return;
+        return TNR_OK;
     }
     const char *source = buffer;
     tnri_boxes boxes;
@@ -141,6 +200,28 @@ void tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t byte
                                                                             box.data, stream->strides, source, compact);
         source += box.bytes;
     }
+    return TNR_OK;
+}
+
+tnr_status tnri_stream_copy(const tnri_stream *from, const tnri_stream *to, void *buffer, uint64_t buffer_bytes,
+                            bool *moved)
+{
+    const uint64_t most = tnri_max_u64(buffer_bytes - buffer_bytes % from->element_bytes, from->element_bytes);
+    for (uint64_t begin = 0; begin < from->bytes; begin += most) {
+        const uint64_t bytes = tnri_min_u64(most, from->bytes - begin);
+        *moved = begin != 0;
+        if (to->away == NULL && to->dense) {
+            TNR_TRY(tnri_stream_pack(from, begin, bytes, to->data + begin));
+        } else if (from->away == NULL && from->dense) {
+            *moved = true;
+            TNR_TRY(tnri_stream_unpack(to, begin, bytes, from->data + begin));
+        } else {
+            TNR_TRY(tnri_stream_pack(from, begin, bytes, buffer));
+            *moved = true;
+            TNR_TRY(tnri_stream_unpack(to, begin, bytes, buffer));
+        }
+    }
+    return TNR_OK;
 }
 
 /* ---- Spans and chunks ---------------------------------------------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ static void make_ticket(tnri_flight *flight, tnr_ticket **ticket)
 
 tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int channel)
 {
-    static const char *const op = "world send";
+    static const char *const op = "world_send";
     tnri_flight *flight = NULL;
     TNR_TRY(tnri_world_enter(op, world));
     tnr_status status = start_send(op, world, view, to, channel, &flight);
@@ -121,7 +121,7 @@ tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int ch
 
 tnr_status tnr_world_receive_into(tnr_world *world, const tnr_view_mut *view, int from, int channel)
 {
-    static const char *const op = "world receive into";
+    static const char *const op = "world_receive_into";
     tnri_flight *flight = NULL;
     TNR_TRY(tnri_world_enter(op, world));
     tnr_status status = start_receive_into(op, world, view, from, channel, &flight);
@@ -133,7 +133,7 @@ tnr_status tnr_world_receive_into(tnr_world *world, const tnr_view_mut *view, in
 
 tnr_status tnr_world_receive(tnr_world *world, int from, int channel, tnr_domain *domain, tnr_tensor **tensor)
 {
-    static const char *const op = "world receive";
+    static const char *const op = "world_receive";
     tnri_flight *flight = NULL;
     TNR_TRY(tnri_world_enter(op, world));
     tnr_status status = start_receive(op, world, from, channel, domain, tensor, &flight);
@@ -147,7 +147,7 @@ tnr_status tnr_world_receive(tnr_world *world, int from, int channel, tnr_domain
 
 tnr_status tnr_world_send_begin(tnr_world *world, const tnr_view *view, int to, int channel, tnr_ticket **ticket)
 {
-    static const char *const op = "world send begin";
+    static const char *const op = "world_send_begin";
     tnri_flight *flight = NULL;
     TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
@@ -165,7 +165,7 @@ tnr_status tnr_world_send_begin(tnr_world *world, const tnr_view *view, int to, 
 tnr_status tnr_world_receive_into_begin(tnr_world *world, const tnr_view_mut *view, int from, int channel,
                                         tnr_ticket **ticket)
 {
-    static const char *const op = "world receive into begin";
+    static const char *const op = "world_receive_into_begin";
     tnri_flight *flight = NULL;
     TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
@@ -183,7 +183,7 @@ tnr_status tnr_world_receive_into_begin(tnr_world *world, const tnr_view_mut *vi
 tnr_status tnr_world_receive_begin(tnr_world *world, int from, int channel, tnr_domain *domain, tnr_tensor **tensor,
                                    tnr_ticket **ticket)
 {
-    static const char *const op = "world receive begin";
+    static const char *const op = "world_receive_begin";
     tnri_flight *flight = NULL;
     TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
@@ -208,19 +208,19 @@ static tnr_status lease_both(const char *op, tnri_operand *operands, const tnr_v
     operands[0].write = false;
     operands[1].view = &receive->view;
     operands[1].write = true;
-    return tnr_provider.access_begin(op, operands, 2, TNRI_APART);
+    return tnr_provider.access_begin_away(op, operands, 2, TNRI_APART);
 }
 
 tnr_status tnri_flight_adopt(tnri_flight *flight, const tnr_view *view, char *data)
 {
     flight->view = *view;
-    tnri_stream_make(&flight->stream, data, view->dtype, view->rank, view->shape, view->strides);
+    tnri_stream_of(&flight->stream, view, data);
     return flight->kind == TNRI_SEND ? tnri_send_begin(flight) : tnri_receive_begin(flight);
 }
 
 /* Receive first, so that a partner that does the same finds it posted. */
-static tnr_status exchange(const char *op, tnr_world *world, const tnri_operand *operands, int to, int from,
-                           int channel)
+static tnr_status send_receive(const char *op, tnr_world *world, const tnri_operand *operands, int to, int from,
+                               int channel)
 {
     tnri_flight *receive = NULL;
     tnri_flight *send = NULL;
@@ -229,6 +229,8 @@ static tnr_status exchange(const char *op, tnr_world *world, const tnri_operand 
     if (status != TNR_OK) {
         return tnri_flight_drop(receive, status);
     }
+    receive->joint = true;
+    send->joint = true;
     status = tnri_flight_adopt(receive, operands[1].view, operands[1].data);
     if (status == TNR_OK) {
         status = tnri_flight_adopt(send, operands[0].view, operands[0].data);
@@ -249,13 +251,15 @@ static tnr_status exchange(const char *op, tnr_world *world, const tnri_operand 
         memcpy(text, tnr_last_error(), sizeof(text));
     }
     const tnr_status other = finish(receive);
-    return status != TNR_OK ? tnri_fail(status, "%s", text) : other;
+    const bool fatal = send->fatal || receive->fatal; /* what free flights say still */
+    status = status != TNR_OK ? tnri_fail(status, "%s", text) : other;
+    return fatal ? tnri_world_poison(world, status) : status;
 }
 
-tnr_status tnr_world_exchange(tnr_world *world, const tnr_view *send, int to, const tnr_view_mut *receive, int from,
-                              int channel)
+tnr_status tnr_world_send_receive(tnr_world *world, const tnr_view *send, int to, const tnr_view_mut *receive, int from,
+                                  int channel)
 {
-    static const char *const op = "world exchange";
+    static const char *const op = "world_send_receive";
     tnri_operand operands[2];
     TNR_TRY(tnri_world_enter(op, world));
     tnr_status status = tnri_check_ends(op, world, to, channel);
@@ -264,7 +268,7 @@ tnr_status tnr_world_exchange(tnr_world *world, const tnr_view *send, int to, co
     if (status != TNR_OK) {
         return tnri_world_leave(world, status);
     }
-    status = exchange(op, world, operands, to, from, channel);
+    status = send_receive(op, world, operands, to, from, channel);
     if (world->poison != TNR_OK && world->flights != NULL) { /* MPI may still be at the bytes: the leases stay */
         return tnri_world_leave(world, status);
     }

@@ -364,7 +364,7 @@ static tnr_status check(const char *op, tnr_domain *home, const tnr_window_optio
 
 tnr_status tnr_window_create(tnr_world *world, tnr_domain *home, const tnr_window_options *given, tnr_domain **domain)
 {
-    static const char *const op = "window create";
+    static const char *const op = "window_create";
     TNR_TRY(tnri_world_enter(op, world));
     tnr_window_options options = TNR_WINDOW_OPTIONS;
     tnr_block room = {NULL, 0, 0, 0};

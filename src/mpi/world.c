@@ -39,7 +39,7 @@ tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm)
 /* MPI_Finalize has begun: MPI's part of every world goes back, the newest first, which is the same order on all ranks. */
 static int when_finalizing(MPI_Comm comm, int key, void *value, void *state)
 {
-    static const char *const op = "MPI finalize";
+    static const char *const op = "MPI_Finalize";
     (void)comm;
     (void)key;
     (void)value;
@@ -47,7 +47,7 @@ static int when_finalizing(MPI_Comm comm, int key, void *value, void *state)
     (void)pthread_mutex_lock(&worlds_lock);
     for (tnr_world *world = worlds; world != NULL; world = world->older) {
         if (world->poison == TNR_OK) {
-            (void)tnri_world_poison(world, tnri_fail(TNR_ERR_MPI, "MPI was finalised"));
+            tnri_world_close(world, tnri_fail(TNR_ERR_MPI, "MPI was finalised"));
         }
         for (tnri_dependent *at = world->dependents; at != NULL; at = at->next) {
             if (at->finalize != NULL) {
@@ -112,7 +112,7 @@ static void list_remove(tnr_world *world)
 
 static const uint64_t KIB = 1024;
 
-static tnr_status options_fill(const char *op, const tnr_world_options *given, tnr_world_options *options)
+tnr_status tnri_world_options_take(const char *op, const tnr_world_options *given, tnr_world_options *options)
 {
     tnr_world_options known = TNR_WORLD_OPTIONS;
     TNR_TRY(tnr_provider.options_take(op, given, sizeof(tnr_world_options), &known, sizeof(known)));
@@ -161,36 +161,13 @@ static tnr_status options_agree(const char *op, const tnr_world *world)
 
 /* ---- Making ------------------------------------------------------------------------------------------------------------------------ */
 
-/* What every version of the library compares first, in this order and number, for ever. */
-static const char hello_names[] = "the form of the hello,the version of tenure,the byte order,the highest rank of a "
-                                  "tensor,the table of dtypes,the version of the wire,reserved";
-enum { HELLO_WORDS = 7 };
-
-static void hello_fill(uint64_t *words)
-{
-    const uint32_t probe = 1;
-    unsigned char first;
-    memcpy(&first, &probe, 1);
-    uint64_t dtypes = 0;
-    for (int dtype = TNR_DTYPE_NONE + 1; dtype < TNR_DTYPE_END; dtype++) {
-        dtypes = dtypes * 31U + (uint64_t)dtype * 17U + tnr_dtype_size((tnr_dtype)dtype);
-    }
-    words[0] = 1;
-    words[1] = TNR_VERSION_MAJOR * 1000000U + TNR_VERSION_MINOR * 1000U + TNR_VERSION_PATCH;
-    words[2] = first == 1 ? 1 : 2; /* little, big */
-    words[3] = TNR_MAX_RANK;
-    words[4] = dtypes;
-    words[5] = TNRI_WIRE_VERSION;
-    words[6] = 0;
-}
-
 /* Is the core that we run with the one that we were built with? Its table is not used before that is known. */
 static tnr_status provider_check(void)
 {
     if (tnr_provider.version != TNRI_PROVIDER_VERSION || tnr_provider.size != sizeof(tnri_provider) ||
         tnr_provider.max_rank != TNR_MAX_RANK || tnr_provider.tensor_size != sizeof(tnr_tensor)) {
         return tnr_set_error(TNR_ERR_UNSUPPORTED,
-                             "world create: libtenure_mpi and libtenure are not of the same build");
+                             "world_create: libtenure_mpi and libtenure are not of the same build");
     }
     return TNR_OK;
 }
@@ -226,7 +203,7 @@ static tnr_status arguments_check(const char *op, tnr_domain *home, const tnr_wo
                                   int level, tnr_world_options *options)
 {
     TNR_REQUIRE(home != NULL && world != NULL, TNR_ERR_ARGUMENT, "%s: home or result is NULL", op);
-    TNR_TRY(options_fill(op, given, options));
+    TNR_TRY(tnri_world_options_take(op, given, options));
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "%s: the host does not reach domain '%s' directly", op, tnr_domain_name(home));
     const bool granted =
@@ -287,6 +264,12 @@ typedef struct neighbour {
     int64_t pid;
     uint64_t names; /* identity of the pid namespace: a number means the same process only within one */
 } neighbour;
+
+void tnri_world_bytes(int size, uint64_t *record, uint64_t *room)
+{
+    *record = sizeof(tnr_world) + (uint64_t)size * sizeof(tnri_peer);
+    *room = (uint64_t)size * sizeof(neighbour);
+}
 
 /* The ranks that share memory with this one. `room`: for as many neighbours as the world has ranks. Collective. */
 static tnr_status find_neighbours(const char *op, tnr_world *world, neighbour *room)
@@ -370,18 +353,21 @@ static tnr_status make(const char *op, MPI_Comm comm, tnr_domain *home, const tn
     int size;
     TNR_TRY(tnri_mpi(op, "MPI_Comm_rank", MPI_Comm_rank(comm, &rank)));
     TNR_TRY(tnri_mpi(op, "MPI_Comm_size", MPI_Comm_size(comm, &size)));
+    uint64_t record_bytes = 0;
+    uint64_t room_bytes = 0;
+    tnri_world_bytes(size, &record_bytes, &room_bytes);
     tnr_block record = {NULL, 0, 0, 0};
     tnr_block room = {NULL, 0, 0, 0};
     tnr_status status = arguments;
     if (status == TNR_OK) {
-        status = tnr_provider.record_take(home, sizeof(tnr_world) + (uint64_t)size * sizeof(tnri_peer), &record);
+        status = tnr_provider.record_take(home, record_bytes, &record);
     }
     if (status == TNR_OK) {
-        status = tnr_provider.record_take(home, (uint64_t)size * sizeof(neighbour), &room);
+        status = tnr_provider.record_take(home, room_bytes, &room);
     }
-    uint64_t words[HELLO_WORDS];
-    hello_fill(words);
-    status = tnri_vote_over(op, comm, rank, size, status, hello_names, words, HELLO_WORDS);
+    uint64_t words[TNRI_HELLO_WORDS];
+    tnri_hello_fill(words);
+    status = tnri_vote_over(op, comm, rank, size, status, tnri_hello_names, words, TNRI_HELLO_WORDS);
     tnr_world *made = record.address;
     if (status == TNR_OK && made != NULL && room.address != NULL) { /* they are: this rank voted for it */
         made->home = home;
@@ -393,7 +379,7 @@ static tnr_status make(const char *op, MPI_Comm comm, tnr_domain *home, const tn
         made->options = *options;
         made->peers = (tnri_peer *)(made + 1);
         atomic_init(&made->inside, 0U);
-        made->poison = TNR_OK;
+        atomic_init(&made->poison, TNR_OK);
         made->collective = NULL;
         status = furnish(op, made, room.address);
         if (status == TNR_OK) {
@@ -417,7 +403,7 @@ static tnr_status make(const char *op, MPI_Comm comm, tnr_domain *home, const tn
 
 tnr_status tnr_world_create(tnr_domain *home, MPI_Comm comm, const tnr_world_options *options, tnr_world **world)
 {
-    static const char *const op = "world create";
+    static const char *const op = "world_create";
     TNR_TRY(provider_check());
     int level = MPI_THREAD_SINGLE;
     TNR_TRY(can_take_part(op, comm, &level));
@@ -501,7 +487,7 @@ static tnr_status destroy(const char *op, tnr_world *world)
 
 tnr_status tnr_world_destroy(tnr_world **world)
 {
-    static const char *const op = "world destroy";
+    static const char *const op = "world_destroy";
     if (world == NULL || *world == NULL) {
         return TNR_OK;
     }
@@ -529,9 +515,27 @@ int tnr_world_rank(const tnr_world *world) { return world != NULL ? world->rank 
 
 int tnr_world_size(const tnr_world *world) { return world != NULL ? world->size : 0; }
 
+int tnr_world_rank_of(const tnr_world *world, uint64_t process)
+{
+    for (int rank = 0; world != NULL && rank < world->size; rank++) {
+        if ((uint64_t)world->peers[rank].process + 1 == process) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+tnr_status tnr_world_poisoned(const tnr_world *world)
+{
+    static const char *const op = "world_poisoned";
+    TNR_REQUIRE(world != NULL, TNR_ERR_ARGUMENT, "%s: world is NULL", op);
+    const tnr_status status = world->poison;
+    return status == TNR_OK ? TNR_OK : tnri_fail(status, "%s: the world ended: %s", op, world->poison_text);
+}
+
 tnr_status tnr_world_describe(const tnr_world *world, tnr_world_info *info)
 {
-    static const char *const op = "world describe";
+    static const char *const op = "world_describe";
     TNR_REQUIRE(world != NULL && info != NULL, TNR_ERR_ARGUMENT, "%s: world or info is NULL", op);
     tnr_world *of = (tnr_world *)(uintptr_t)world; /* no world is constant; what is written is who is inside */
     TNR_REQUIRE(atomic_exchange_explicit(&of->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
@@ -556,7 +560,7 @@ tnr_status tnr_world_describe(const tnr_world *world, tnr_world_info *info)
 
 tnr_status tnr_world_barrier(tnr_world *world)
 {
-    static const char *const op = "world barrier";
+    static const char *const op = "world_barrier";
     TNR_TRY(tnri_world_enter(op, world));
     MPI_Request request = MPI_REQUEST_NULL;
     tnr_status status = tnri_world_poison(world, tnri_mpi(op, "MPI_Ibarrier", MPI_Ibarrier(world->comm, &request)));

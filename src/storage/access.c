@@ -154,7 +154,8 @@ static tnr_status check_overlap(const char *op, const tnri_operand *operands, in
     return TNR_OK;
 }
 
-static tnr_status map_root(const char *op, tnri_operand *carrier)
+/* `away`: where the host cannot reach the root but its domain copies, the host's address is a place. */
+static tnr_status map_root(const char *op, tnri_operand *carrier, bool away)
 {
     tnr_tensor *root = carrier->held.root;
     const tnr_host_access access = tnri_root_access(root);
@@ -163,7 +164,11 @@ static tnr_status map_root(const char *op, tnri_operand *carrier)
         return TNR_OK;
     }
     if (access == TNR_ACCESS_NONE) {
-        return tnri_fail_residency(op, root);
+        if (!away || !root->domain->copies) {
+            return tnri_fail_residency(op, root);
+        }
+        carrier->held.host = (void *)TNRI_AWAY_BASE;
+        return TNR_OK;
     }
     void *host = NULL;
     TNR_TRY(root->domain->kind->map(root->domain, &root->block, carrier->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ,
@@ -251,11 +256,11 @@ static tnr_status lease_and_check(const char *op, tnri_operand *operands, int co
     return TNR_OK;
 }
 
-static tnr_status map_all(const char *op, tnri_operand *operands, int count, int *mapped)
+static tnr_status map_all(const char *op, tnri_operand *operands, int count, bool away, int *mapped)
 {
     for (*mapped = 0; *mapped < count; (*mapped)++) {
         if (operands[*mapped].held.owns) {
-            TNR_TRY(map_root(op, &operands[*mapped]));
+            TNR_TRY(map_root(op, &operands[*mapped], away));
         }
     }
     return TNR_OK;
@@ -398,13 +403,8 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
     return false;
 }
 
-tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
+static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, bool away)
 {
-    if (count == 3   ? try_usual(operands, 3, aliasing)
-        : count == 2 ? try_usual(operands, 2, aliasing)
-                     : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
-        return TNR_OK;
-    }
     bool direct = false;
     int mapped = 0;
     for (int index = 0; index < count; index++) {
@@ -419,7 +419,7 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
         }
     }
     if (TNRI_UNLIKELY(!direct) && status == TNR_OK) {
-        status = map_all(op, operands, count, &mapped);
+        status = map_all(op, operands, count, away, &mapped);
     }
     if (TNRI_UNLIKELY(status != TNR_OK)) {
         (void)give_all(operands, count, mapped);
@@ -434,6 +434,32 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
                             : host + view->window_begin + ((size_t)view->offset << tnri_dtype_shift[view->dtype]);
     }
     return TNR_OK;
+}
+
+tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
+{
+    if (count == 3   ? try_usual(operands, 3, aliasing)
+        : count == 2 ? try_usual(operands, 2, aliasing)
+                     : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
+        return TNR_OK;
+    }
+    return begin(op, operands, count, aliasing, false);
+}
+
+tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
+{
+    const bool usual = (count == 1 || count == 2) && try_usual(operands, count, aliasing);
+    return usual ? TNR_OK : begin(op, operands, count, aliasing, true);
+}
+
+tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host)
+{
+    return root->domain->kind->read(root->domain, &root->block, box, host);
+}
+
+tnr_status tnri_away_write(const tnr_tensor *root, const tnr_domain_box *box, const void *host)
+{
+    return root->domain->kind->write(root->domain, &root->block, box, host);
 }
 
 tnr_status tnri_access_end(tnri_operand *operands, int count) { return give_all(operands, count, count); }

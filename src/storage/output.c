@@ -39,15 +39,16 @@ static tnr_status map_bytes(const tnr_tensor *root, void **host)
         *host = root->bytes != 0 ? root->block.address : NULL;
         return TNR_OK;
     }
+    if (tnri_root_access(root) == TNR_ACCESS_NONE) {
+        *host = (void *)TNRI_AWAY_BASE;
+        return TNR_OK;
+    }
     return root->domain->kind->map(root->domain, &root->block, TNR_MAP_WRITE, host);
 }
 
-tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
-                             tnr_allocation_reason reason, tnri_output *output)
+static tnr_status begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                        tnr_allocation_reason reason, tnri_output *output)
 {
-    TNR_REQUIRE(domain->access != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
-                "%s: the host cannot reach domain \"%s\": fill a host tensor and upload it", op,
-                tnr_domain_name(domain));
     output->reason = reason;
     output->host = NULL;
     TNR_TRY(tnri_root_take(op, domain, dtype, rank, shape, reason, &output->root));
@@ -59,6 +60,24 @@ tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype
     output->data = output->host;
     tnri_root_view(output->root, tnri_generation(output->root), &output->view);
     return TNR_OK;
+}
+
+tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                             tnr_allocation_reason reason, tnri_output *output)
+{
+    TNR_REQUIRE(domain->access != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
+                "%s: the host cannot reach domain \"%s\": fill a host tensor and upload it", op,
+                tnr_domain_name(domain));
+    return begin(op, domain, dtype, rank, shape, reason, output);
+}
+
+tnr_status tnri_output_begin_away(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                  tnr_allocation_reason reason, tnri_output *output)
+{
+    TNR_REQUIRE(domain->access != TNR_ACCESS_NONE || domain->copies, TNR_ERR_RESIDENCY,
+                "%s: the host cannot reach domain \"%s\", which has no read and write: name a host domain, and upload",
+                op, tnr_domain_name(domain));
+    return begin(op, domain, dtype, rank, shape, reason, output);
 }
 
 tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor)

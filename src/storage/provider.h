@@ -12,7 +12,7 @@
 #include "tenure/ticket.h"
 
 /* Raised with every change of this table or of a struct that it speaks of. */
-#define TNRI_PROVIDER_VERSION 2U
+#define TNRI_PROVIDER_VERSION 3U
 
 /* What a ticket does; the companion that makes it keeps its memory. */
 typedef struct tnri_ticket_class {
@@ -74,6 +74,12 @@ typedef struct tnri_provider {
                                tnr_allocation_reason reason, tnri_output *output);
     tnr_status (*output_end)(tnri_output *output, tnr_status status, tnr_tensor **tensor);
     void (*ledger_copy)(tnr_domain *domain, tnr_copy_reason reason, uint64_t bytes);
+    /* -- the same with memory that the host cannot reach, and its copies (storage.h: away) -- */
+    tnr_status (*access_begin_away)(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
+    tnr_status (*output_begin_away)(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                    tnr_allocation_reason reason, tnri_output *output);
+    tnr_status (*away_read)(const tnr_tensor *root, const tnr_domain_box *box, void *host);
+    tnr_status (*away_write)(const tnr_tensor *root, const tnr_domain_box *box, const void *host);
     /* -- layouts and copies: pure (storage.h) -- */
     tnr_status (*shape_bytes)(const char *op, tnr_dtype dtype, int rank, const int64_t *shape, int64_t *count,
                               uint64_t *bytes);

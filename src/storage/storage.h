@@ -99,6 +99,10 @@ typedef struct tnri_output {
 tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
                              tnr_allocation_reason reason, tnri_output *output);
 
+/* The same also for memory that the host cannot reach, whose domain copies: output.data is a place then (see below). */
+tnr_status tnri_output_begin_away(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                  tnr_allocation_reason reason, tnri_output *output);
+
 /* Unmap; with status TNR_OK and a good unmap *tensor is the new tensor, else all is undone. The status, or the unmap's. */
 tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor);
 
@@ -143,6 +147,21 @@ typedef struct tnri_operand {
  * `data`; end with tnri_access_end.
  */
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
+
+/*
+ * Memory that the host cannot reach is *away*: its domain's read and write copy it, box by box. Where such operands are taken
+ * too, the data of one is no address but a place: it counts bytes from the block's first one, from TNRI_AWAY_BASE on, where
+ * no memory is. Steps along a view's strides keep it a place.
+ */
+#define TNRI_AWAY_BASE ((UINTPTR_MAX >> 9) + 1)
+static inline uint64_t tnri_away_byte(const void *place) { return (uint64_t)((uintptr_t)place - TNRI_AWAY_BASE); }
+
+/* tnri_access_begin that takes operands in domains that copy as well; end it in the same way. */
+tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
+
+/* A box of an away root's block, to or from packed host memory. The lease is held. */
+tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host);
+tnr_status tnri_away_write(const tnr_tensor *root, const tnr_domain_box *box, const void *host);
 
 /* Unmap and give the leases back. A failing unmap of a written operand is TNR_ERR_BACKEND or the domain's answer. */
 tnr_status tnri_access_end(tnri_operand *operands, int count);

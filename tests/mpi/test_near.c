@@ -116,8 +116,8 @@ static void a_partner_whose_process_is_gone(void)
             i64_tensor(500000, &tensor, &view);
             CHECK_OK(tnr_world_receive_begin(world, 1, 3, heap, &(tnr_tensor *){NULL}, &ticket));
             CHECK_STATUS(TNR_ERR_PEER, tnr_world_send(world, &view.view, 1, 2));
-            CHECK_TEXT("its process is gone");
-            ended(&world, &ticket, "its process is gone");
+            CHECK_TEXT("the process of rank 1 is gone");
+            ended(&world, &ticket, "the process of rank 1 is gone");
             CHECK_OK(tnr_tensor_release(&tensor));
         } else {
             CHECK_OK(tnr_world_destroy(&world));

@@ -11,7 +11,7 @@ typedef struct drawn {
     int64_t shape[TNR_MAX_RANK];
     tnr_axis_cut cuts[TNR_MAX_RANK];
     int64_t starts[TNR_MAX_RANK][65];
-    int ranks[64];
+    int owners[64];
 } drawn;
 
 static void draw_cut(uint64_t *common, int64_t extent, int most, tnr_axis_cut *cut, int64_t *starts)
@@ -46,19 +46,19 @@ static void draw(uint64_t *common, int rank, const int64_t *shape, drawn *into)
         room /= into->cuts[axis].parts;
     }
     for (int r = 0; r < ranks_size; r++) {
-        into->ranks[r] = r;
+        into->owners[r] = r;
     }
     for (int r = ranks_size - 1; r > 0; r--) {
         const int other = (int)layout_below(common, (uint64_t)r + 1);
-        const int kept = into->ranks[r];
-        into->ranks[r] = into->ranks[other];
-        into->ranks[other] = kept;
+        const int kept = into->owners[r];
+        into->owners[r] = into->owners[other];
+        into->owners[other] = kept;
     }
     into->of.size = sizeof(tnr_distribution);
     into->of.rank = rank;
     into->of.shape = into->shape;
     into->of.cuts = into->cuts;
-    into->of.ranks = layout_below(common, 2) == 0 ? into->ranks : NULL;
+    into->of.owners = layout_below(common, 2) == 0 ? into->owners : NULL;
 }
 
 /* Is index `at` of an axis in this part of it? Straight from the definition. */
@@ -86,7 +86,7 @@ static bool map_of(const drawn *from, int who, collective_map *map)
         parts *= from->cuts[axis].parts;
     }
     for (int p = 0; p < parts; p++) {
-        part = (from->of.ranks != NULL ? from->ranks[p] : p) == who ? p : part;
+        part = (from->of.owners != NULL ? from->owners[p] : p) == who ? p : part;
     }
     for (int axis = 0; axis < from->of.rank; axis++) {
         int64_t count = 0;
@@ -175,15 +175,15 @@ static void random_distributions(void)
     }
 }
 
-/* From anything to rank 0 alone is a gather: of slabs, the same as tnr_world_gather. */
+/* From anything to one rank alone is a gather: of slabs, the same as tnr_world_gather. And back. */
 static void to_one_rank_is_a_gather(void)
 {
     tnr_world *world = collective_world(0);
     const int64_t shape[] = {6, 9};
     const tnr_axis_cut slabs[] = {{1, 0, NULL}, {ranks_size, 0, NULL}};
-    const tnr_axis_cut one[] = {{1, 0, NULL}, {1, 0, NULL}};
+    const int owner = ranks_size - 1;
     const tnr_distribution from = {sizeof(tnr_distribution), 2, shape, slabs, NULL};
-    const tnr_distribution to = {sizeof(tnr_distribution), 2, shape, one, NULL};
+    const tnr_distribution to = {sizeof(tnr_distribution), 2, shape, NULL, &owner};
     int64_t start;
     int64_t count;
     double values[54];
@@ -197,12 +197,21 @@ static void to_one_rank_is_a_gather(void)
     }
     collective_f64(2, (int64_t[]){6, count}, values, &part);
     CHECK_OK(tnr_tensor_view(part, &view));
-    CHECK_OK(tnr_world_gather(world, 0, &view, 1, collective_heap, &gathered));
+    CHECK_OK(tnr_world_gather(world, owner, &view, 1, collective_heap, &gathered));
     CHECK_OK(tnr_world_redistribute(world, &from, &view, &to, collective_heap, &moved));
-    CHECK((moved != NULL) == (ranks_me == 0));
-    for (int i = 0; i < 54 && ranks_me == 0; i++) {
+    CHECK((moved != NULL) == (ranks_me == owner));
+    for (int i = 0; i < 54 && ranks_me == owner; i++) {
         CHECK(collective_data(gathered)[i] == i && collective_data(moved)[i] == i);
     }
+    tnr_tensor *back = NULL;
+    if (ranks_me == owner) {
+        CHECK_OK(tnr_tensor_view(moved, &view));
+    }
+    CHECK_OK(tnr_world_redistribute(world, &to, ranks_me == owner ? &view : NULL, &from, collective_heap, &back));
+    for (int i = 0; i < 6 * count; i++) {
+        CHECK(collective_data(back)[i] == values[i]);
+    }
+    CHECK_OK(tnr_tensor_release(&back));
     CHECK_OK(tnr_tensor_release(&gathered));
     CHECK_OK(tnr_tensor_release(&moved));
     CHECK_OK(tnr_tensor_release(&part));

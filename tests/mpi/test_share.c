@@ -57,6 +57,7 @@ static void a_described_machine_is_shared_out(void)
           !share.launcher_bound);
     CHECK((share.node == TNR_NONE) == (ranks_size == 1));
     CHECK(share.device == ranks_me % 4);
+    CHECK(share.cores == tnr_cpu_set_count(&share.cpus) && share.host_cores == 12);
     add_up(&share, sums, 24);
     for (int cpu = 0; cpu < 24; cpu++) {
         CHECK(sums[cpu] == (cpu % 2 == 0 ? 1 : 0)); /* one of each core */
@@ -91,6 +92,7 @@ static void few_cores_are_said_to_be_few(void)
     tnr_share share;
     CHECK_OK(tnr_world_share(world, topology, 0, &share));
     CHECK(share.oversubscribed == (ranks_size > 2) && share.device == TNR_NONE);
+    CHECK(share.cores == (ranks_size == 1 ? 2 : 1) && share.host_cores == 2);
     CHECK(tnr_cpu_set_has(&share.cpus, ranks_me % 2) && tnr_cpu_set_count(&share.cpus) == (ranks_size == 1 ? 2 : 1));
     CHECK_OK(tnr_world_destroy(&world));
     CHECK_OK(tnr_topology_destroy(&topology));
@@ -121,9 +123,16 @@ static void a_machine_keeps_to_its_share(void)
     tnr_machine *machine = NULL;
     tnr_engine *engine = NULL;
     tnr_share share;
+    tnr_share told;
+    tnr_machine_options options = TNR_MACHINE_OPTIONS;
     CHECK_OK(tnr_world_share(world, topology, 0, &share));
-    tnr_status status = tnr_world_machine(world, heap, topology, NULL, &machine);
-    CHECK_OK(status);
+    options.cpus = ranks_me == 0 ? &share.cpus : NULL;
+    CHECK_OK(tnr_world_machine(world, heap, topology, &options, &told, &machine));
+    CHECK(memcmp(&told.cpus, &share.cpus, sizeof(told.cpus)) == 0 && told.cores == share.cores &&
+          told.host_cores == share.host_cores && told.local_rank == share.local_rank && told.device == TNR_NONE &&
+          strcmp(told.reason, share.reason) == 0);
+    CHECK_OK(tnr_machine_destroy(&machine));
+    CHECK_OK(tnr_world_machine(world, heap, topology, NULL, ranks_me == 0 ? NULL : &told, &machine));
     CHECK(tnr_machine_nodes(machine) >= 1);
     CHECK_OK(tnr_machine_engine(machine, TNR_NONE, &engine));
     tnr_tensor *a = NULL;
@@ -150,12 +159,12 @@ static void a_refusal_on_one_rank_is_one_on_all(void)
     const tnr_status expected = last ? TNR_ERR_ARGUMENT : TNR_ERR_PEER;
     memset(&share, 0, sizeof(share));
     CHECK_STATUS(expected, tnr_world_share(world, last ? NULL : topology, 0, &share));
-    CHECK_STATUS(expected, tnr_world_machine(world, last ? NULL : heap, topology, NULL, &machine));
+    CHECK_STATUS(expected, tnr_world_machine(world, last ? NULL : heap, topology, NULL, &share, &machine));
     const tnr_cpu_set none = {{0}};
     tnr_machine_options options = TNR_MACHINE_OPTIONS;
     options.cpus = last ? &none : NULL;
-    CHECK_STATUS(expected, tnr_world_machine(world, heap, topology, &options, &machine));
-    CHECK(machine == NULL);
+    CHECK_STATUS(expected, tnr_world_machine(world, heap, topology, &options, &share, &machine));
+    CHECK(machine == NULL && share.cores == 0 && share.host_cores == 0); /* nothing is written */
     char text[64];
     CHECK_STATUS(expected, tnr_world_share_table(world, last ? NULL : &share, 0, text, sizeof(text)));
     if (ranks_size > 1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks: 1 2 3 4 7
  * transports: tcp nocma
- * Copies in flight: tickets of all kinds, many at once, out of order, given up; leases; limits; exchange. */
+ * Copies in flight: tickets of all kinds, many at once, out of order, given up; leases; limits; send_receive. */
 #include "../../src/mpi/mpi_internal.h"
 
 #include "layouts.h"
@@ -329,7 +329,7 @@ static void refusal_reaches_its_ticket(void)
 }
 
 /* Halos of one tensor: what is sent and what is received have one owner. */
-static void exchange_halos(void)
+static void send_receive_halos(void)
 {
     enum { ROWS = 700, COLUMNS = 6 };
     for (int no_shared = 0; no_shared < 2; no_shared++) {
@@ -347,7 +347,7 @@ static void exchange_halos(void)
             CHECK_OK(tnr_tensor_view_mut(tensor, &view));
             CHECK_OK(tnr_view_mut_slice_axis(&view, axis, (tnr_range){COLUMNS - 2, COLUMNS - 1, 1}, &send));
             CHECK_OK(tnr_view_mut_slice_axis(&view, axis, (tnr_range){0, 1, 1}, &receive));
-            CHECK_OK(tnr_world_exchange(world, &send.view, next, &receive, last, 8));
+            CHECK_OK(tnr_world_send_receive(world, &send.view, next, &receive, last, 8));
             CHECK_OK(tnr_tensor_host_data_mut(tensor, &data));
             for (int64_t j = 0; j < shape[1]; j++) {
                 for (int64_t i = 0; i < shape[0]; i++) {
@@ -355,8 +355,8 @@ static void exchange_halos(void)
                 }
             }
             /* the same elements cannot go out and come in */
-            CHECK_STATUS(TNR_ERR_OVERLAP, tnr_world_exchange(world, &receive.view, next, &receive, last, 8));
-            CHECK_STATUS(TNR_ERR_BOUNDS, tnr_world_exchange(world, &send.view, ranks_size, &receive, last, 8));
+            CHECK_STATUS(TNR_ERR_OVERLAP, tnr_world_send_receive(world, &receive.view, next, &receive, last, 8));
+            CHECK_STATUS(TNR_ERR_BOUNDS, tnr_world_send_receive(world, &send.view, ranks_size, &receive, last, 8));
             CHECK_OK(tnr_tensor_release(&tensor));
         }
         end_world(&world);
@@ -364,7 +364,7 @@ static void exchange_halos(void)
 }
 
 /* Rank 0 sends f64 where f32 is expected, and receives well all the same. */
-static void exchange_ends_both(void)
+static void send_receive_ends_both(void)
 {
     if (ranks_size < 2) {
         return;
@@ -380,7 +380,7 @@ static void exchange_ends_both(void)
         CHECK_OK(tnr_tensor_view_mut(f64, &wide));
         CHECK_OK(tnr_tensor_view_mut(f32, &narrow));
         if (ranks_me == 0) {
-            CHECK_STATUS(TNR_ERR_PEER, tnr_world_exchange(world, &wide.view, 1, &narrow, 1, 0));
+            CHECK_STATUS(TNR_ERR_PEER, tnr_world_send_receive(world, &wide.view, 1, &narrow, 1, 0));
             float value;
             CHECK_OK(tnr_view_get(&narrow.view, (int64_t[]){8}, &value));
             CHECK(value == 1);
@@ -389,7 +389,7 @@ static void exchange_ends_both(void)
             tnr_view_mut into;
             CHECK_OK(tnr_tensor_full(heap, TNR_F32, 1, (int64_t[]){9}, &(float){4}, &other));
             CHECK_OK(tnr_tensor_view_mut(other, &into));
-            CHECK_STATUS(TNR_ERR_DTYPE, tnr_world_exchange(world, &narrow.view, 0, &into, 0, 0));
+            CHECK_STATUS(TNR_ERR_DTYPE, tnr_world_send_receive(world, &narrow.view, 0, &into, 0, 0));
             float value;
             CHECK_OK(tnr_view_get(&into.view, (int64_t[]){0}, &value));
             CHECK(value == 4);
@@ -407,7 +407,7 @@ int main(int argc, char **argv)
         RANK_TEST(storms_of_transfers), RANK_TEST(unaccepted_sends_are_in_nobodys_way),
         RANK_TEST(tickets_hold_leases), RANK_TEST(tickets_run_out),
         RANK_TEST(giving_up),           RANK_TEST(refusal_reaches_its_ticket),
-        RANK_TEST(exchange_halos),      RANK_TEST(exchange_ends_both),
+        RANK_TEST(send_receive_halos),  RANK_TEST(send_receive_ends_both),
     };
     if (tnr_heap_create(&heap) != TNR_OK) {
         return 1;

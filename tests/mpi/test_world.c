@@ -51,6 +51,8 @@ static void one_world(void)
     tnr_world_info info;
     describe(world, &info);
     CHECK(info.rank == ranks_me && info.size == ranks_size && info.poisoned == TNR_OK);
+    CHECK_OK(tnr_world_poisoned(world));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_poisoned(NULL));
     CHECK(info.nodes == 1 && info.node_size == ranks_size && info.node_rank == ranks_me); /* one machine runs this */
     CHECK(info.communicators == 2 && info.requests == 0 && info.datatypes == 0);
     for (int rank = 0; rank < ranks_size; rank++) {
@@ -99,6 +101,17 @@ static void sub_communicators(void)
         CHECK(part->peers[other].process % 2 == ranks_me % 2);
         CHECK(other == 0 || part->peers[other].process < part->peers[other - 1].process);
     }
+    /* Ranks of processes, as descriptors name them. */
+    for (int process = 0; process < ranks_size; process++) {
+        const bool there = process % 2 == ranks_me % 2;
+        const int from_last = (ranks_size - 1 - process) / 2; /* the other half is not counted */
+        CHECK(tnr_world_rank_of(all, (uint64_t)process + 1) == process);
+        CHECK(tnr_world_rank_of(part, (uint64_t)process + 1) == (there ? from_last : -1));
+        CHECK(tnr_world_rank_of(alone, (uint64_t)process + 1) == (process == ranks_me ? 0 : -1));
+    }
+    CHECK(tnr_world_rank_of(part, tnr_domain_identity(heap).process) == rank);
+    CHECK(tnr_world_rank_of(part, 0) == -1 && tnr_world_rank_of(part, UINT64_MAX) == -1);
+    CHECK(tnr_world_rank_of(part, (uint64_t)ranks_size + 1) == -1 && tnr_world_rank_of(NULL, 1) == -1);
     if (ranks_me % 2 == 0) { /* independent of the other half */
         CHECK_OK(tnr_world_barrier(part));
         CHECK_OK(tnr_world_barrier(part));
@@ -172,12 +185,12 @@ static void refused(tnr_status status, const char *words, tnr_domain *home, cons
     const tnr_status found = tnr_world_create(home, MPI_COMM_WORLD, options, &world);
     CHECK(found == (last() ? status : TNR_ERR_PEER) && world == NULL);
     CHECK_TEXT(words);
-    CHECK_TEXT("world create: ");
+    CHECK_TEXT("world_create: ");
     if (!last()) {
         char name[32];
         (void)snprintf(name, sizeof(name), "rank %d: ", ranks_size - 1);
         CHECK_TEXT(name);
-        CHECK(strstr(tnr_last_error() + 1, "world create") == NULL); /* said once */
+        CHECK(strstr(tnr_last_error() + 1, "world_create") == NULL); /* said once */
     }
     CHECK(blocks_out(heap) == before);
     CHECK(atomic_load(&tnri_mpi_live.communicators) == 0);
@@ -480,7 +493,7 @@ static void poisoned(void)
     CHECK_OK(tnri_world_leave(world, TNR_OK));
     for (int times = 0; times < 2; times++) {
         CHECK_STATUS(TNR_ERR_MPI, tnr_world_barrier(world));
-        CHECK(strcmp(tnr_last_error(), "world barrier: the world ended: test: the line is cut") == 0);
+        CHECK(strcmp(tnr_last_error(), "world_barrier: the world ended: test: the line is cut") == 0);
     }
     tnr_world_info info;
     describe(world, &info);
@@ -599,9 +612,9 @@ static void timeout_says_who_waits(void)
         CHECK_STATUS(TNR_ERR_PEER, tnr_world_barrier(world));
         const uint64_t took = tnri_milliseconds() - begin;
         CHECK(took >= 100 && took < 20000); /* others compute on these cores too */
-        CHECK_TEXT("world barrier: rank 0 has waited for the other ranks for ");
+        CHECK_TEXT("world_barrier: rank 0 has waited for the other ranks for ");
         CHECK_STATUS(TNR_ERR_PEER, tnri_world_enter("test", world));
-        CHECK_TEXT("the world ended: world barrier: rank 0 has waited");
+        CHECK_TEXT("the world ended: world_barrier: rank 0 has waited");
         tnr_world_info info;
         describe(world, &info);
         CHECK(info.poisoned == TNR_ERR_PEER && info.requests == 1); /* the one that cannot end */

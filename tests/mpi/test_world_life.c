@@ -106,6 +106,8 @@ int main(int argc, char **argv)
     tnr_world_info info;
     AFTER(tnr_world_describe(after_end, &info) == TNR_OK);
     AFTER(info.poisoned == TNR_ERR_MPI && info.rank == ranks_me && info.communicators == 0);
+    AFTER(tnr_world_poisoned(after_end) == TNR_ERR_MPI && tnr_world_poisoned(poisoned) == TNR_ERR_PEER);
+    AFTER(strstr(tnr_last_error(), "world_poisoned: the world ended: test: ended early") != NULL);
     AFTER(tnr_world_describe(poisoned, &info) == TNR_OK && info.poisoned == TNR_ERR_PEER); /* the first reason stays */
     AFTER(tnr_world_rank(after_end) == ranks_me && tnr_world_size(after_end) == ranks_size);
     AFTER(tnr_world_destroy(&after_end) == TNR_OK && after_end == NULL);

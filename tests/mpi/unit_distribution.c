@@ -247,16 +247,16 @@ static void test_part_shapes(void **state)
     (void)state;
     const int64_t global[] = {5, 7};
     const tnr_axis_cut cuts[] = {{2, 0, NULL}, {2, 2, NULL}};
-    const int ranks[] = {3, 1, 0, 4};
+    const int owners[] = {3, 1, 0, 4};
     const tnr_distribution by_number = {sizeof(tnr_distribution), 2, global, cuts, NULL};
-    const tnr_distribution named = {sizeof(tnr_distribution), 2, global, cuts, ranks};
+    const tnr_distribution named = {sizeof(tnr_distribution), 2, global, cuts, owners};
     const int64_t expected[4][2] = {{3, 4}, {2, 4}, {3, 3}, {2, 3}};
     for (int part = 0; part < 4; part++) {
         bool holds = false;
         int64_t shape[2];
         assert_int_equal(tnr_distribution_part(&by_number, 5, part, &holds, shape), TNR_OK);
         assert_true(holds && shape[0] == expected[part][0] && shape[1] == expected[part][1]);
-        assert_int_equal(tnr_distribution_part(&named, 5, ranks[part], &holds, shape), TNR_OK);
+        assert_int_equal(tnr_distribution_part(&named, 5, owners[part], &holds, shape), TNR_OK);
         assert_true(holds && shape[0] == expected[part][0] && shape[1] == expected[part][1]);
     }
     bool holds = true;
@@ -268,6 +268,30 @@ static void test_part_shapes(void **state)
     assert_true(holds);
     assert_int_equal(tnr_distribution_part(&scalar, 5, 1, &holds, NULL), TNR_OK);
     assert_false(holds);
+}
+
+/* No cuts: one part, as if each axis were cut into one. */
+static void test_nothing_is_cut(void **state)
+{
+    (void)state;
+    const int64_t global[] = {5, 7};
+    const tnr_axis_cut plain[] = {{1, 0, NULL}, {1, 0, NULL}};
+    const int owner = 2;
+    const tnr_distribution on_0 = {sizeof(tnr_distribution), 2, global, NULL, NULL};
+    const tnr_distribution on_2 = {sizeof(tnr_distribution), 2, global, NULL, &owner};
+    const tnr_distribution said = {sizeof(tnr_distribution), 2, global, plain, &owner};
+    for (int rank = 0; rank < 4; rank++) {
+        bool holds = false;
+        int64_t shape[2] = {9, 9};
+        assert_int_equal(tnr_distribution_part(&on_0, 4, rank, &holds, shape), TNR_OK);
+        assert_true(holds == (rank == 0) && shape[0] == (rank == 0 ? 5 : 0) && shape[1] == (rank == 0 ? 7 : 0));
+        assert_int_equal(tnr_distribution_part(&on_2, 4, rank, &holds, shape), TNR_OK);
+        assert_true(holds == (rank == 2) && shape[0] == (rank == 2 ? 5 : 0) && shape[1] == (rank == 2 ? 7 : 0));
+    }
+    assert_true(tnri_distribution_hash(&on_2, 1) == tnri_distribution_hash(&said, 1));
+    assert_true(tnri_distribution_hash(&on_2, 1) != tnri_distribution_hash(&on_0, 1));
+    const int nobody = 4;
+    refused(TNR_ERR_BOUNDS, "part 0 is on rank 4", &(tnr_distribution){sizeof(on_0), 2, global, NULL, &nobody});
 }
 
 static void test_what_is_wrong_is_said(void **state)
@@ -289,7 +313,7 @@ static void test_what_is_wrong_is_said(void **state)
     refused(TNR_ERR_ARGUMENT, "distribution is NULL", NULL);
     refused(TNR_ERR_ARGUMENT, "distribution.size is 3", &(tnr_distribution){3, 1, global, &two, NULL});
     refused(TNR_ERR_ARGUMENT, "rank 17", &(tnr_distribution){size, TNR_MAX_RANK + 1, global, &two, NULL});
-    refused(TNR_ERR_ARGUMENT, "cuts of a distribution are NULL", &(tnr_distribution){size, 1, global, NULL, NULL});
+    refused(TNR_ERR_ARGUMENT, "shape of a distribution is NULL", &(tnr_distribution){size, 1, NULL, &two, NULL});
     refused(TNR_ERR_ARGUMENT, "0 parts", &(tnr_distribution){size, 1, global, &none, NULL});
     refused(TNR_ERR_ARGUMENT, "blocks of -1", &(tnr_distribution){size, 1, global, &negative, NULL});
     refused(TNR_ERR_ARGUMENT, "both blocks and starts", &(tnr_distribution){size, 1, global, &both, NULL});
@@ -300,7 +324,7 @@ static void test_what_is_wrong_is_said(void **state)
     refused(TNR_ERR_BOUNDS, "part 1 is on rank 4", &(tnr_distribution){size, 1, global, &two, outside});
     const int64_t huge[] = {INT64_MAX, 3};
     const tnr_axis_cut plain[] = {{1, 0, NULL}, {1, 0, NULL}};
-    refused(TNR_ERR_OVERFLOW, "distribution part", &(tnr_distribution){size, 2, huge, plain, NULL});
+    refused(TNR_ERR_OVERFLOW, "distribution_part", &(tnr_distribution){size, 2, huge, plain, NULL});
 }
 
 static void test_hashes_differ(void **state)
@@ -309,7 +333,7 @@ static void test_hashes_differ(void **state)
     const int64_t global[] = {12};
     const int64_t starts[] = {0, 6, 12};
     const int64_t others[] = {0, 5, 12};
-    const int ranks[] = {1, 0};
+    const int owners[] = {1, 0};
     const tnr_axis_cut cuts[] = {{2, 0, NULL}, {2, 0, starts}, {2, 0, others},
                                  {2, 3, NULL}, {2, 4, NULL},   {3, 0, NULL}};
     uint64_t hashes[7];
@@ -317,7 +341,7 @@ static void test_hashes_differ(void **state)
         const tnr_distribution of = {sizeof(tnr_distribution), 1, global, &cuts[i], NULL};
         hashes[i] = tnri_distribution_hash(&of, 1);
     }
-    const tnr_distribution of = {sizeof(tnr_distribution), 1, global, &cuts[0], ranks};
+    const tnr_distribution of = {sizeof(tnr_distribution), 1, global, &cuts[0], owners};
     hashes[6] = tnri_distribution_hash(&of, 1);
     assert_true(hashes[0] == hashes[1]); /* the same parts, said in two ways */
     for (int i = 1; i < 7; i++) {
@@ -340,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_few_stretches),
         cmocka_unit_test(test_blocks_that_do_not_fit_64_bits),
         cmocka_unit_test(test_part_shapes),
+        cmocka_unit_test(test_nothing_is_cut),
         cmocka_unit_test(test_what_is_wrong_is_said),
         cmocka_unit_test(test_hashes_differ),
     };

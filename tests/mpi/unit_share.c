@@ -39,6 +39,16 @@ static void plan_all(int count)
         assert_true(strlen(shares[rank].reason) > 10);
         assert_true(tnr_cpu_set_within(&shares[rank].cpus, &ranks[rank].cpus));
         assert_true(tnr_cpu_set_count(&shares[rank].cpus) > 0);
+        assert_int_equal(shares[rank].cores, tnr_cpu_set_count(&shares[rank].cpus));
+    }
+    tnr_cpu_set together = shares[0].cpus;
+    for (int rank = 1; rank < count; rank++) {
+        for (size_t word = 0; word < sizeof(together.words) / sizeof(together.words[0]); word++) {
+            together.words[word] |= shares[rank].cpus.words[word];
+        }
+    }
+    for (int rank = 0; rank < count; rank++) {
+        assert_int_equal(shares[rank].host_cores, tnr_cpu_set_count(&together));
     }
 }
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ranks: 1 2 3 4
+ * What a world takes of its home is what tnr_world_need says: an arena of exactly that serves, and less does not. */
+#include "ranks.h"
+
+static tnr_domain *heap;
+
+static tnr_need need_of(const tnr_world_options *options, int transfers)
+{
+    tnr_need need = {0, 0, 0};
+    CHECK_OK(tnr_world_need(options, ranks_size, transfers, &need));
+    return need;
+}
+
+/* An arena with room for `need` and not a byte more, or for `part` of 2 of it. */
+static tnr_domain *arena_for(const tnr_need *need, uint64_t part, unsigned char **region)
+{
+    tnr_arena_options options = TNR_ARENA_OPTIONS;
+    uint64_t bytes = 0;
+    uint64_t control = 0;
+    tnr_domain *arena = NULL;
+    CHECK_OK(tnr_arena_bytes(need, &options, &bytes, &control, &options.max_blocks));
+    CHECK(control == 0);
+    bytes = bytes * part / 2;
+    *region = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    CHECK(*region != NULL);
+    CHECK_OK(tnr_arena_create(*region, bytes, &options, &arena));
+    return arena;
+}
+
+static void arena_end(tnr_domain **arena, unsigned char *region)
+{
+    CHECK_OK(tnr_domain_close(arena));
+    free(region);
+}
+
+static uint64_t peak_of(tnr_domain *domain)
+{
+    tnr_domain_statistics statistics;
+    CHECK_OK(tnr_domain_statistics_get(domain, &statistics));
+    return statistics.peak_bytes;
+}
+
+static void creation_takes_what_it_says(void)
+{
+    static const tnr_world_options all[] = {
+        TNR_WORLD_OPTIONS,
+        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 1, 1, 0, 4096, 0, 65536, false, 0, 60000},
+        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 33, 3072, 0, 4096, 0, 0, true, 0, 60000},
+    };
+    for (size_t index = 0; index < sizeof(all) / sizeof(all[0]); index++) {
+        const tnr_need need = need_of(&all[index], 0);
+        unsigned char *region = NULL;
+        tnr_world *world = NULL;
+        tnr_domain *arena = arena_for(&need, 2, &region);
+        CHECK_OK(tnr_world_create(arena, MPI_COMM_WORLD, &all[index], &world));
+        CHECK_OK(tnr_world_barrier(world));
+        CHECK(peak_of(arena) == need.bytes); /* one node runs this: exact */
+        CHECK_OK(tnr_world_destroy(&world));
+        arena_end(&arena, region);
+        arena = arena_for(&need, 1, &region);
+        CHECK_STATUS(TNR_ERR_MEMORY, tnr_world_create(arena, MPI_COMM_WORLD, &all[index], &world));
+        CHECK(world == NULL);
+        arena_end(&arena, region);
+    }
+}
+
+/* Every second element of a column: packed. */
+static void strided(tnr_tensor **tensor, tnr_view_mut *view, double value)
+{
+    const int64_t shape[1] = {4000};
+    CHECK_OK(tnr_tensor_full(heap, TNR_F64, 1, shape, &value, tensor));
+    CHECK_OK(tnr_tensor_view_mut(*tensor, view));
+    CHECK_OK(tnr_view_mut_slice_axis(view, 0, (tnr_range){0, TNR_END, 2}, view));
+}
+
+static void all_elements_are(const tnr_view *view, double value)
+{
+    for (int64_t i = 0; i < view->shape[0]; i += 7) {
+        double found = 0;
+        CHECK_OK(tnr_view_get(view, &i, &found));
+        CHECK(found == value);
+    }
+}
+
+/* Prepared exchanges on all tickets, and a blocking copy each way beside them, all of them packed. */
+static void transfers_take_no_more_than_it_says(void)
+{
+    enum { EXCHANGES = 16, TICKETS = 2 * EXCHANGES }; /* the copy beside them may end before it needs all of its own */
+    tnr_world_options options = TNR_WORLD_OPTIONS;
+    options.tickets = TICKETS;
+    options.pack_bytes = 4096;
+    options.derived_run_bytes = UINT64_MAX;
+    options.no_shared = true;
+    options.timeout_ms = 60000;
+    const tnr_need need = need_of(&options, TICKETS + 2);
+    unsigned char *region = NULL;
+    tnr_domain *arena = arena_for(&need, 2, &region);
+    tnr_world *world = NULL;
+    CHECK_OK(tnr_world_create(arena, MPI_COMM_WORLD, &options, &world));
+    const int next = (ranks_me + 1) % ranks_size;
+    const int last = (ranks_me + ranks_size - 1) % ranks_size;
+    tnr_tensor *tensors[EXCHANGES + 1][2];
+    tnr_view_mut views[EXCHANGES + 1][2];
+    tnr_exchange *exchanges[EXCHANGES] = {NULL};
+    for (int i = 0; i <= EXCHANGES; i++) {
+        strided(&tensors[i][0], &views[i][0], ranks_me + 10 * i);
+        strided(&tensors[i][1], &views[i][1], -1);
+    }
+    for (int times = 0; times < 3; times++) { /* again, in memory that was given back */
+        for (int i = 0; i < EXCHANGES; i++) {
+            const tnr_exchange_part parts[2] = {{next, i, &views[i][0].view, NULL}, {last, i, NULL, &views[i][1]}};
+            CHECK_OK(tnr_exchange_prepare(world, parts, 2, &exchanges[i]));
+            CHECK_OK(tnr_exchange_start(exchanges[i]));
+        }
+        CHECK_OK(tnr_world_send_receive(world, &views[EXCHANGES][0].view, next, &views[EXCHANGES][1], last, 0));
+        for (int i = 0; i < EXCHANGES; i++) {
+            CHECK_OK(tnr_exchange_wait(exchanges[i]));
+            CHECK_OK(tnr_exchange_destroy(&exchanges[i]));
+        }
+    }
+    for (int i = 0; i <= EXCHANGES; i++) {
+        all_elements_are(&views[i][1].view, last + 10 * i);
+        CHECK_OK(tnr_tensor_release(&tensors[i][0]));
+        CHECK_OK(tnr_tensor_release(&tensors[i][1]));
+    }
+    if (ranks_size > 1) {
+        CHECK(10 * peak_of(arena) >= 9 * need.bytes); /* and not much less */
+    }
+    CHECK_OK(tnr_world_destroy(&world));
+    arena_end(&arena, region);
+}
+
+/* Headers that come long before their receives, through shared memory. */
+static void early_headers_are_counted(void)
+{
+    enum { TICKETS = 40 };
+    tnr_world_options options = TNR_WORLD_OPTIONS;
+    options.tickets = TICKETS;
+    options.pack_bytes = 4096;
+    options.timeout_ms = 60000;
+    const tnr_need need = need_of(&options, TICKETS);
+    unsigned char *region = NULL;
+    tnr_domain *arena = arena_for(&need, 2, &region);
+    tnr_world *world = NULL;
+    CHECK_OK(tnr_world_create(arena, MPI_COMM_WORLD, &options, &world));
+    tnr_tensor *tensor = NULL;
+    tnr_view_mut view;
+    const double mine = ranks_me;
+    CHECK_OK(tnr_tensor_full(heap, TNR_F64, 0, NULL, &mine, &tensor));
+    CHECK_OK(tnr_tensor_view_mut(tensor, &view));
+    if (ranks_me == 0) {
+        for (int from = ranks_size - 1; from > 0; from--) {
+            for (int channel = TICKETS; channel-- > 0;) {
+                double value = 0;
+                CHECK_OK(tnr_world_receive_into(world, &view, from, channel));
+                CHECK_OK(tnr_view_get(&view.view, NULL, &value));
+                CHECK(value == from);
+            }
+        }
+        CHECK(peak_of(arena) > need_of(&options, 0).bytes || ranks_size == 1); /* it kept some */
+    } else {
+        tnr_ticket *tickets[TICKETS] = {NULL};
+        for (int channel = 0; channel < TICKETS; channel++) {
+            CHECK_OK(tnr_world_send_begin(world, &view.view, 0, channel, &tickets[channel]));
+        }
+        for (int channel = 0; channel < TICKETS; channel++) {
+            CHECK_OK(tnr_ticket_wait(&tickets[channel]));
+        }
+    }
+    CHECK_OK(tnr_tensor_release(&tensor));
+    CHECK_OK(tnr_world_destroy(&world));
+    arena_end(&arena, region);
+}
+
+static void what_is_wrong_is_said(void)
+{
+    tnr_world_options options = TNR_WORLD_OPTIONS;
+    tnr_need need = {7, 7, 7};
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_need(NULL, 1, 0, NULL));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_need(NULL, 0, 0, &need));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_need(NULL, 1, -1, &need));
+    options.tickets = 5000;
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_need(&options, 1, 0, &need));
+    CHECK_TEXT("world_need: options.tickets is 5000");
+    CHECK(need.bytes == 7 && need.blocks == 7 && need.handles == 7);
+    tnr_need most = need;
+    CHECK_OK(tnr_world_need(NULL, 3, 258, &need)); /* tickets + 2 */
+    CHECK_OK(tnr_world_need(NULL, 3, 1000000, &most));
+    CHECK(most.bytes == need.bytes && most.blocks == need.blocks);
+}
+
+int main(int argc, char **argv)
+{
+    static const rank_test tests[] = {
+        RANK_TEST(creation_takes_what_it_says),
+        RANK_TEST(transfers_take_no_more_than_it_says),
+        RANK_TEST(early_headers_are_counted),
+        RANK_TEST(what_is_wrong_is_said),
+    };
+    CHECK_OK(tnr_heap_create(&heap));
+    const int result = ranks_main(argc, argv, MPI_THREAD_FUNNELED, tests, sizeof(tests) / sizeof(tests[0]));
+    CHECK_OK(tnr_domain_close(&heap));
+    return result;
+}
