@@ -23,6 +23,7 @@ if(NOT TENURE_WANT_VECTOR_MATH MATCHES "^(AUTO|MVEC|SLEEF|OFF)$")
 endif()
 
 option(TENURE_BOUNDED "No threads, no malloc, no stdio, no hwloc, no BLIS: arenas only" OFF)
+option(TENURE_BASELINE_ONLY "Compile kernels for the compiler's own target alone: slower, but built sooner" OFF)
 set(TENURE_SANITIZE "" CACHE STRING "Sanitizers to compile in, as for -fsanitize= (address,undefined or thread)")
 set(TENURE_MAX_RANK 16 CACHE STRING "Highest rank of a tensor, 1 to 64")
 

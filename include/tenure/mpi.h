@@ -18,8 +18,11 @@
  *
  * Views may have any layout: strided, negative, permuted, empty, rank 0; broadcast ones may be sent. A world's calls take leases as
  * an engine's do, and each copy is one entry in the ledger of the receiving domain. Counts beyond 2^31 are fine. A rank may send to
- * itself: a local copy. Memory that the host cannot reach travels through its domain's own copies (tnr_domain_ops.read and write);
- * it is never handed to MPI.
+ * itself: a local copy. Memory that the host cannot reach travels through its domain's own copies (tnr_domain_ops.read and write),
+ * piece by piece through host memory of the world's; it is never handed to MPI. TNR_ERR_RESIDENCY where a domain has none. When such a
+ * copy fails, the transfer fails at both ends: with the domain's error at the one, TNR_ERR_PEER and its text at the other, elements of
+ * the target unspecified. If that was the read of the first piece, or came with a payload as small as its header, both may go on as
+ * after a disagreement; after it, and in collective calls, at all ranks, it poisons the world. A failing fetch is its caller's alone.
  *
  * Threads: tnr_world_options.threads says which thread may call. One call at a time on a world: a second thread inside it, or
  * inside a ticket of it, gets TNR_ERR_BUSY. Several worlds may be used side by side as MPI's thread level allows.
