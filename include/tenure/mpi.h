@@ -70,7 +70,7 @@ typedef enum tnr_world_path {
 typedef struct tnr_world_options {
     size_t size; /**< sizeof(tnr_world_options) */
     tnr_world_threads threads;
-    int tickets;          /**< operations in flight at one time, 1 to 4096; 0: 256 */
+    int tickets;          /**< operations in flight at one time, 1 to 2000; 0: 256 */
     uint64_t eager_bytes; /**< payloads up to this travel with the header, at most 3 KiB; 0: 2 KiB. In a node: what fits
                                      some 170 bytes */
     uint64_t chunk_bytes; /**< most in one message, 4 KiB to 1 GiB; 0: 1 MiB */
@@ -119,7 +119,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_need(const tnr_world_options *option
 
 /**
  * Give everything back and null *world. Not collective. TNR_ERR_BUSY while tickets, exchanges or published groups of it
- * live, unless it is poisoned: then these end with it, and their handles with them. MPI_Finalize poisons all worlds; after it only
+ * live, unless it is poisoned: then these end with it, and their handles may not be used again, not even to destroy them (to be safe in
+ * any order, end them first). MPI_Finalize poisons all worlds; after it only
  * memory is given back, by any thread. A world may also be left alone for ever. NULL is fine.
  */
 TNR_API tnr_status tnr_world_destroy(tnr_world **world);
@@ -166,6 +167,20 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_poisoned(const tnr_world *world);
 /** Wait for all ranks. Collective. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 
+/**
+ * Find out whether something went well on all ranks: `mine` is how it went on this one. TNR_OK when it did everywhere; else a rank on
+ * which it did not gets its own status back, and the others TNR_ERR_PEER with the first such rank and the text of its last error.
+ * Collective. Costs one all-reduce of one word. TNR_ERR_ARGUMENT, as if `mine` were that, for what is no status.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_world_agree(tnr_world *world, tnr_status mine);
+
+/**
+ * Poison the world because this rank cannot go on: `reason`, not TNR_OK, and the text of this thread's last error. Not collective. Ranks of
+ * this node that wait in it, or come to it, get TNR_ERR_PEER with that text within a fraction of a second; those of other nodes,
+ * and all with no_shared, when timeout_ms says so.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_world_give_up(tnr_world *world, tnr_status reason);
+
 /* ---- One rank to another ------------------------------------------------------------------------------------------------- */
 
 /** Channels keep unrelated transfers apart: 0 to this, less one. Transfers of one channel between two ranks stay in order. */
@@ -208,25 +223,29 @@ typedef struct tnr_exchange tnr_exchange;
 
 /** One transfer of an exchange: of the two views exactly one. */
 typedef struct tnr_exchange_part {
-    int rank;             /**< the other end */
-    int channel;          /**< several parts between two ranks need several channels, or come in the listed order */
+    int rank; /**< the other end */
+    int channel; /**< several parts between two ranks need several channels, or are matched in the order listed, and exchanges
+                               in the order prepared */
     const tnr_view *send; /**< copied at preparation, not kept */
     const tnr_view_mut *receive;
 } tnr_exchange_part;
 
 /**
  * Prepare transfers that will be made again and again, as halos are: shapes and dtypes are compared with the other ends now, and
- * datatypes and buffers are made. Every rank that is named must prepare its own ends; the call waits for them. Views
- * stay bound to their owners, which must live as long as the exchange (TNR_ERR_STALE at the next start otherwise). Parts take tickets
- * as long as the exchange lives. When a part is refused, no rank that has a part with either of its two ends gets an exchange; ranks
- * further off are not told, and wait at their next start. A call that fails before it waits (arguments, leases) tells nobody.
+ * datatypes and buffers are made. Every rank that is named must prepare its own ends; the call waits for them (timeout_ms). No parts at
+ * all, and parts of empty views, are fine: ranks at a wall have fewer. The list and its views are copied; their owners must live as long as
+ * the exchange (TNR_ERR_STALE at the next start otherwise). Cut a view to send from the part of a split that is leased apart
+ * (tnr_view_mut_split), not from the whole: else the whole is leased. Parts take tickets as long as the exchange lives. When a part is refused, no rank that has a part with either of its two ends gets an exchange; ranks
+ * further off are not told, and wait at their next start. A call that fails before it waits (arguments, leases) tells nobody:
+ * tnr_world_give_up does.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count,
                                                        tnr_exchange **exchange);
 
 /**
  * Start all transfers: leases are taken, nothing is allocated, no header travels. Compute on other elements meanwhile, by views that
- * tnr_view_mut_split proved apart. TNR_ERR_BUSY when it is under way.
+ * tnr_view_mut_split proved apart. TNR_ERR_BUSY when it is under way. A rank whose start fails (a stale or leased view) tells nobody;
+ * the others wait for it.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_start(tnr_exchange *exchange);
 
@@ -391,7 +410,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_group_publish(tnr_world *world, tnr_group 
 
 /**
  * End the epoch: slots of remote entries are TNR_ERR_STALE from then on, their places stay vacant (tnr_group_slot gives them with epoch
- * 0), leases end. Collective, over the ranks that published together. TNR_ERR_STALE when the group is not published,
+ * 0), leases end. Collective, over the ranks that published together, errors too. TNR_ERR_STALE when the group is not published,
  * TNR_ERR_FOREIGN when it is in another world. A world that was ended by an error ends its publications when it is destroyed.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_unpublish(tnr_world *world, tnr_group *group);
@@ -424,8 +443,9 @@ typedef struct tnr_window_options {
 
 /**
  * A domain in a window that the ranks of this node share. Collective over the world. Placement: managed; the host maps its blocks, and
- * mapping and unmapping are fences. Each rank allocates from its own slice, which begins and ends on pages of the system. Every
- * engine operation works in it, and tnr_group_fetch of a tensor in it by a rank of the node is one local copy.
+ * mapping and unmapping are fences. Each rank allocates from its own slice, which begins and ends on pages of the system; no rank
+ * views another's. Every engine operation works in it (for outputs there: tnr_engine_options.output; an engine or arena itself needs a
+ * home that the host reaches directly), and tnr_group_fetch of a tensor in it by a rank of the node is one local copy.
  *
  * With options->page below the system's page the slice's memory is taken at once, near the calling thread, so that a full
  * /dev/shm is TNR_ERR_MEMORY here and never a signal later. With a page or more, pages come to lie where their owner first

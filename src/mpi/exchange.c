@@ -78,7 +78,7 @@ static void when_mpi_ends(tnri_dependent *dependent)
 static tnr_status check_parts(const char *op, const tnr_world *world, const tnr_exchange_part *parts, size_t count)
 {
     TNR_REQUIRE(count == 0 || parts != NULL, TNR_ERR_ARGUMENT, "%s: parts is NULL", op);
-    TNR_REQUIRE(count + world->tickets + world->transfers->prepared <= (uint64_t)world->options.tickets, TNR_ERR_MEMORY,
+    TNR_REQUIRE(count <= (uint64_t)world->options.tickets - world->tickets - world->transfers->prepared, TNR_ERR_MEMORY,
                 "%s: %llu parts do not fit the %d tickets (options.tickets)", op, TNRI_LLU(count),
                 world->options.tickets);
     for (size_t i = 0; i < count; i++) {
@@ -178,6 +178,12 @@ static tnr_status agree(const char *op, tnr_exchange *exchange)
     return first == TNR_OK ? TNR_OK : tnri_fail(first, "%s", text);
 }
 
+/* Apart from the tags of data: an exchange that was prepared before may be under way. */
+static int confirm_tag(const tnri_flight *flight)
+{
+    return tnri_tag(TNRI_TAG_CONFIRM, TNRI_TAG_EXCHANGES, flight->number);
+}
+
 /* Both ends of each agreed part tell each other how it went with all their parts. */
 static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status mine)
 {
@@ -195,7 +201,7 @@ static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status min
         }
         memcpy(flight->wire, &ours, sizeof(ours)); /* its header has gone */
         const tnr_status status = tnri_mpi(op, "MPI_Isend",
-                                           MPI_Isend(flight->wire, 4, MPI_BYTE, flight->peer, tnri_messages_tag(flight),
+                                           MPI_Isend(flight->wire, 4, MPI_BYTE, flight->peer, confirm_tag(flight),
                                                      world->comm, &flight->header_request));
         if (status != TNR_OK) {
             return tnri_world_poison(world, status);
@@ -209,8 +215,8 @@ static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status min
         }
         uint32_t theirs = 0;
         const tnr_status status = tnri_mpi(op, "MPI_Irecv",
-                                           MPI_Irecv(flight->wire + 8, 4, MPI_BYTE, flight->peer,
-                                                     tnri_messages_tag(flight), world->comm, &flight->answer_request));
+                                           MPI_Irecv(flight->wire + 8, 4, MPI_BYTE, flight->peer, confirm_tag(flight),
+                                                     world->comm, &flight->answer_request));
         if (status != TNR_OK) {
             return tnri_world_poison(world, status);
         }

@@ -20,7 +20,7 @@
 typedef struct fetch {
     const char *op;
     tnr_world *world;
-    const tnri_publication *from;
+    tnri_publication *from;
     tnri_group_item item;
     size_t element_bytes;
     uint64_t bytes;
@@ -169,6 +169,7 @@ static tnr_status finish_read(fetch *of, const tnri_fetch_plan *plan, read_in_fl
     }
     const tnr_status status = tnri_world_wait(of->op, of->world, &read->request, "bytes of another rank");
     of->stuck = of->stuck || read->request != MPI_REQUEST_NULL;
+    of->from->stuck = of->from->stuck || of->stuck; /* its buffers stay */
     if (status == TNR_OK && !plan->direct) {
         unpack(of, plan, &read->piece, read->buffer);
     }
@@ -213,6 +214,7 @@ static tnr_status read_pieces(fetch *of, tnri_fetch_plan *plan, MPI_Win window)
         }
         of->stuck = of->stuck || oldest->request != MPI_REQUEST_NULL;
     }
+    of->from->stuck = of->from->stuck || of->stuck;
     return status;
 }
 

@@ -340,6 +340,8 @@ static tnr_status step_all(tnr_world *world, const tnri_flight *but, bool *moved
     return TNR_OK;
 }
 
+tnr_status tnri_world_move(tnr_world *world, bool *moved) { return step_all(world, NULL, moved); }
+
 tnr_status tnri_world_progress(tnr_world *world)
 {
     bool moved = false;

@@ -64,8 +64,8 @@ tnr_status tnri_messages_prepare(tnri_flight *flight)
 
 int tnri_messages_tag(const tnri_flight *flight)
 {
-    return flight->prepared ? TNRI_TAG_EXCHANGE + (int)(flight->number % 2048U)
-                            : TNRI_TAG_DATA + (int)(flight->number % TNRI_TAG_NUMBERS);
+    return flight->prepared ? tnri_tag(TNRI_TAG_EXCHANGE, TNRI_TAG_EXCHANGES, flight->number)
+                            : tnri_tag(TNRI_TAG_DATA, TNRI_TAG_NUMBERS, flight->number);
 }
 
 tnr_status tnri_messages_begin(tnri_flight *flight, uint64_t most)

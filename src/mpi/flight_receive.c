@@ -136,14 +136,12 @@ static tnr_status arrange(tnri_flight *flight, const tnri_header *header, const 
     return TNR_OK;
 }
 
-/* Numbers of a pair go up; they come in any order only as far as several channels let them. */
+/* Numbers of a pair go up; several channels, and receives that come late, change the order in which they are met. */
 static tnr_status check_number(tnri_flight *flight, uint32_t number)
 {
     tnri_peer *peer = &flight->world->peers[flight->peer];
     const int32_t ahead = (int32_t)(number - peer->received);
-    TNR_REQUIRE(number != 0 && ahead > -(1 << 20) && ahead < 1 << 20, TNR_ERR_MPI,
-                "%s: rank %d sends transfer %llu after %llu", flight->op, flight->peer, TNRI_LLU(number),
-                TNRI_LLU(peer->received));
+    TNR_REQUIRE(number != 0, TNR_ERR_MPI, "%s: rank %d sends a transfer without a number", flight->op, flight->peer);
     if (ahead > 0) {
         peer->received = number;
     }

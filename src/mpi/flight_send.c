@@ -16,7 +16,7 @@ enum { PREPARES = TNR_WORLD_CHANNELS };
 static bool is_taken(const tnri_flight *list, int peer, uint32_t number)
 {
     for (; list != NULL; list = list->next) {
-        if (list->kind == TNRI_SEND && list->peer == peer && (list->number - number) % 2048U == 0 &&
+        if (list->kind == TNRI_SEND && list->peer == peer && (list->number - number) % TNRI_TAG_EXCHANGES == 0 &&
             list->number != 0) {
             return true;
         }

@@ -108,6 +108,7 @@ typedef struct tnri_publication {
     bool leased;
     bool stuck; /* MPI may still use our memory: it stays */
     uint32_t epoch;
+    uint32_t before;  /* the group's epoch until then */
     uint64_t probe;   /* what others try to read */
     tnr_block buffer; /* for pieces */
     tnr_block windows_record;

@@ -163,7 +163,9 @@ tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *reques
             return tnri_world_poison(world, status);
         }
         if (world->flights != NULL) {
-            TNR_TRY(tnri_world_progress(world));
+            bool moved = false;
+            TNR_TRY(tnri_world_move(world, &moved));
+            begin = moved ? 0 : begin;
         }
         if (tries < SPINS) {
             continue;

@@ -146,17 +146,20 @@ enum {
     TNRI_TAG_ANSWER = 4096, /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_DATA = 16384,  /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_NUMBERS = 8192,
-    TNRI_TAG_EXCHANGE = 28672,   /* prepared exchanges: + number % 2048 */
-    TNRI_TAG_COLLECTIVE = 31744, /* pieces of collectives and redistribution: + 0 .. 1023 */
-    TNRI_TAG_MOST = 32767        /* every MPI has so many */
+    TNRI_TAG_EXCHANGE = 28672, /* prepared exchanges: + number % TNRI_TAG_EXCHANGES */
+    TNRI_TAG_CONFIRM = 30720,  /* the ends of their preparation: likewise */
+    TNRI_TAG_MOST = 32767      /* every MPI has so many */
 };
 /* The channel on which collective calls move data, beyond those of programs and of exchanges that are being prepared. */
 enum { TNRI_CHANNEL_COLLECTIVE = 2 * TNR_WORLD_CHANNELS };
 
-enum { TNRI_TAG_EXCHANGES = 2048, TNRI_TAG_COLLECTIVES = 1024 }; /* what the numbers of the last two wrap at */
+enum { TNRI_TAG_EXCHANGES = 2048 }; /* what the numbers of the last two wrap at */
 
 /* Tag of a number that only grows: `base` and `numbers` are a pair from above. */
 static inline int tnri_tag(int base, uint32_t numbers, uint64_t number) { return base + (int)(number % numbers); }
+
+/* Most operations in flight: with what a world adds of its own, fewer than numbers of any tag, so that a free one is always found. */
+enum { TNRI_TICKETS_MOST = 2000 };
 
 /* What is known of one rank of the world. */
 typedef struct tnri_peer {
@@ -171,7 +174,7 @@ typedef struct tnri_near tnri_near;     /* near.c */
 typedef struct tnri_flight tnri_flight; /* flight.c */
 
 /*
- * What lives in a world and keeps it from being destroyed: exchanges, windows, published groups. First member of their structs;
+ * What lives in a world and keeps it from being destroyed: exchanges, published groups. First member of their structs;
  * tnri_dependent_add and _remove by a thread that is inside the world.
  */
 typedef struct tnri_dependent {
@@ -206,8 +209,9 @@ struct tnr_world {
     struct tnri_flights *transfers;     /* what both lists are made of (flight.c) */
     tnri_near *near;                    /* NULL: ranks of this node go through MPI too */
     struct tnri_collective *collective; /* room of collective calls (collective.c) */
+    uint32_t published;                 /* epoch of the last publication: no two of one world have the same */
     uint64_t tickets;                   /* alive */
-    tnri_dependent *dependents;         /* exchanges, windows, published groups */
+    tnri_dependent *dependents;         /* exchanges, published groups */
     struct tnr_world *older;            /* worlds of this process that live, newest first (world.c) */
     uint64_t sends[TNR_PATH_END];
     uint64_t sent_bytes[TNR_PATH_END];
@@ -307,6 +311,8 @@ tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm);
 
 /* Let everything in flight go on a little. */
 tnr_status tnri_world_progress(tnr_world *world);
+/* The same; true in *moved when anything did. */
+tnr_status tnri_world_move(tnr_world *world, bool *moved);
 tnr_status tnri_flights_make(tnr_world *world); /* room for options.tickets */
 uint64_t tnri_flights_count(const tnr_world_options *options);
 uint64_t tnri_flights_bytes(const tnr_world_options *options);

@@ -110,10 +110,10 @@ static bool may_fill(const tnri_flight *flight)
     if (cargo->moved == cargo->count || near->free_slots == 0 || (cargo->guessing && flight->lane->address != 0)) {
         return false;
     }
-    if (cargo->guessing) {
-        return near->guessed < near->slots / 2U;
-    }
     const bool last = (near->free_slots & (near->free_slots - 1U)) == 0;
+    if (cargo->guessing) { /* the last one is for transfers that were accepted */
+        return !last && near->guessed < near->slots / 2U;
+    }
     return !last || cargo->moved == cargo->freed;
 }
 
@@ -178,6 +178,11 @@ static tnr_status read_step(tnri_flight *flight, bool *moved)
     const tnri_peer_span span = {flight->stream.data + begin, flight->lane->address + begin, bytes};
     TNR_REQUIRE(tnri_peer_read(flight->world->peers[flight->peer].pid, &span, 1), TNR_ERR_PEER,
                 "%s: the memory of rank %d cannot be read any more; its process may be gone", flight->op, flight->peer);
+    /* A world that ended gives its leases back after it said so: what was read may be anything since. */
+    int ended;
+    char why[TNR_ERROR_TEXT_BYTES];
+    TNR_REQUIRE(!tnri_near_ended(flight->world, flight->world->peers[flight->peer].near, &ended, why), TNR_ERR_PEER,
+                "%s: the world of rank %d has ended: %s", flight->op, ended, why);
     cargo->moved += pieces;
     atomic_store_explicit(&flight->lane->taken, cargo->base + (uint32_t)cargo->moved, memory_order_release);
     *moved = true;

@@ -155,8 +155,11 @@ tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved)
         tnri_flight *flight = receive_for(world, peer, entry->tag);
         if (flight != NULL) {
             memcpy(flight->wire, entry->bytes, length);
-        } else if (!keep(world, peer, entry, length)) {
-            return TNR_OK;
+        } else if (!keep(world, peer, entry, length)) { /* what is behind it would never be found */
+            return tnri_fail(TNR_ERR_MEMORY,
+                             "the world's home has no room for the header of a transfer from rank %d, channel %d, that "
+                             "came before its receive: tnr_world_need",
+                             peer, (int)entry->tag);
         }
         atomic_store_explicit(&entry->full, 0U, memory_order_release);
         ++*head;

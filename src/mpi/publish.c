@@ -208,6 +208,7 @@ static tnr_status prepare(const char *op, tnr_world *world, tnr_group *group, tn
     tnri_publication *of = *publication;
     of->group = group;
     of->descriptors = descriptors;
+    of->before = epoch;
     TNR_TRY(lease_owners(op, of, owners));
     tnri_head *head = &of->heads[world->size];
     for (uint32_t index = 0; index < descriptors; index++) {
@@ -216,7 +217,7 @@ static tnr_status prepare(const char *op, tnr_world *world, tnr_group *group, tn
     }
     of->probe = UINT64_C(0x9E3779B97F4A7C15) * ((uint64_t)world->process + 1) ^ (uint64_t)(uintptr_t)of;
     head->owners = of->owner_count;
-    head->epoch = epoch;
+    head->epoch = epoch > world->published ? epoch : world->published;
     head->probe_address = (uint64_t)(uintptr_t)&of->probe;
     head->probe = of->probe;
     return TNR_OK;
@@ -413,7 +414,10 @@ static tnr_status trade(const char *op, tnri_publication *of, const directory *w
     }
     const tnr_status all = tnri_vote(op, world, status);
     if (all != TNR_OK && status == TNR_OK) {
-        tnr_provider.group_retract(of->group, (uint32_t)of->heads[world->rank].epoch);
+        tnr_provider.group_retract(of->group, of->before);
+    }
+    if (all == TNR_OK) {
+        world->published = of->epoch;
     }
     return all;
 }
@@ -500,7 +504,7 @@ tnr_status tnr_group_unpublish(tnr_world *world, tnr_group *group)
     tnri_publication *of = NULL;
     tnr_status status = find_publication(op, world, group, &of);
     const uint64_t epoch = of != NULL ? of->epoch : 0;
-    status = tnri_vote_same(op, world, status, "the epoch", &epoch, 1); /* nobody fetches any more */
+    status = tnri_vote_same(op, world, status, "which publication to end", &epoch, 1); /* nobody fetches any more */
     if (status == TNR_OK) {
         status = free_windows(op, of);
         if (status != TNR_OK) {

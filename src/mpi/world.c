@@ -11,6 +11,7 @@
 #define _POSIX_C_SOURCE 200809L /* getpid */
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,8 +125,8 @@ tnr_status tnri_world_options_take(const char *op, const tnr_world_options *give
     known.shared_bytes = known.shared_bytes != 0 ? known.shared_bytes : 2 * KIB * KIB;
     TNR_REQUIRE(known.threads >= TNR_WORLD_FUNNELED && known.threads <= TNR_WORLD_MULTIPLE, TNR_ERR_ARGUMENT,
                 "%s: options.threads is %d, none of tnr_world_threads", op, (int)known.threads);
-    TNR_REQUIRE(known.tickets >= 1 && known.tickets <= 4096, TNR_ERR_ARGUMENT,
-                "%s: options.tickets is %d; 1 to 4096 expected", op, known.tickets);
+    TNR_REQUIRE(known.tickets >= 1 && known.tickets <= TNRI_TICKETS_MOST, TNR_ERR_ARGUMENT,
+                "%s: options.tickets is %d; 1 to %d expected", op, known.tickets, TNRI_TICKETS_MOST);
     const struct {
         const char *name;
         uint64_t value;
@@ -410,7 +411,7 @@ tnr_status tnr_world_create(tnr_domain *home, MPI_Comm comm, const tnr_world_opt
     tnr_world_options taken = TNR_WORLD_OPTIONS;
     tnr_status status = arguments_check(op, home, options, world, level, &taken);
     MPI_Comm own = MPI_COMM_NULL;
-    TNR_TRY(tnri_mpi(op, "MPI_Comm_dup", MPI_Comm_dup(comm, &own)));
+    TNR_TRY(tnri_mpi(op, "MPI_Comm_dup_with_info", MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &own)));
     tnr_world *made = NULL;
     const tnr_status adopted = adopt(op, own);
     status = make(op, own, home, &taken, status != TNR_OK ? status : adopted, &made);
@@ -503,9 +504,9 @@ tnr_status tnr_world_destroy(tnr_world **world)
         for (const tnri_dependent *at = of->dependents; at != NULL; at = at->next) {
             users++;
         }
-        return tnri_world_leave(
-            of, tnri_fail(TNR_ERR_BUSY, "%s: %llu tickets and %llu exchanges, windows and published groups live in it",
-                          op, TNRI_LLU(of->tickets), TNRI_LLU(users)));
+        return tnri_world_leave(of, tnri_fail(TNR_ERR_BUSY,
+                                              "%s: %llu tickets and %llu exchanges or published groups live in it", op,
+                                              TNRI_LLU(of->tickets), TNRI_LLU(users)));
     }
     *world = NULL;
     return destroy(op, of);
@@ -569,4 +570,27 @@ tnr_status tnr_world_barrier(tnr_world *world)
         status = tnri_world_wait(op, world, &request, "the other ranks");
     }
     return tnri_world_leave(world, status);
+}
+
+tnr_status tnr_world_agree(tnr_world *world, tnr_status mine)
+{
+    static const char *const op = "world_agree";
+    TNR_TRY(tnri_world_enter(op, world));
+    if (tnr_status_name(mine) == NULL || strcmp(tnr_status_name(mine), "unknown") == 0) {
+        mine = tnri_fail(TNR_ERR_ARGUMENT, "%s: %d is no status", op, (int)mine);
+    }
+    return tnri_world_leave(world, tnri_vote(op, world, mine));
+}
+
+tnr_status tnr_world_give_up(tnr_world *world, tnr_status reason)
+{
+    static const char *const op = "world_give_up";
+    char text[TNR_ERROR_TEXT_BYTES]; /* entering may record another */
+    (void)snprintf(text, sizeof text, "%s", tnr_last_error());
+    TNR_TRY(tnri_world_enter(op, world));
+    if (reason == TNR_OK) {
+        return tnri_world_leave(world, tnri_fail(TNR_ERR_ARGUMENT, "%s: TNR_OK is no reason", op));
+    }
+    (void)tnri_world_poison(world, tnri_fail(reason, "%s: %s", op, text));
+    return tnri_world_leave(world, TNR_OK);
 }

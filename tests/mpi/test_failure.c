@@ -192,11 +192,37 @@ static void leaving_is_not_told(void)
     world_end(&world);
 }
 
+/* A rank that cannot go on says so: those that wait for it hear why. */
+static void giving_up(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int times = 0; times < TRIES; times++) {
+        tnr_world *world = make_world(NULL);
+        const uint64_t begin = tnri_milliseconds();
+        if (ranks_me == last()) {
+            CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_give_up(NULL, TNR_ERR_IO));
+            CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_give_up(world, TNR_OK));
+            CHECK_OK(tnr_world_poisoned(world));
+            (void)tnr_set_error(TNR_ERR_IO, "checkpoint: the disk is full");
+            CHECK_OK(tnr_world_give_up(world, TNR_ERR_IO));
+            CHECK_STATUS(TNR_ERR_IO, tnr_world_poisoned(world));
+            CHECK_TEXT("checkpoint: the disk is full");
+            CHECK_STATUS(TNR_ERR_IO, tnr_world_give_up(world, TNR_ERR_MPI)); /* the first reason stays */
+        } else {
+            CHECK_STATUS(TNR_ERR_PEER, tnr_world_barrier(world));
+            CHECK_TEXT("checkpoint: the disk is full");
+        }
+        note(begin, &least);
+        world_end(&world);
+    }
+    CHECK(least < SOON_MS);
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
         RANK_TEST(in_a_barrier),          RANK_TEST(in_a_collective_call), RANK_TEST(down_a_chain),
-        RANK_TEST(others_are_left_alone), RANK_TEST(leaving_is_not_told),
+        RANK_TEST(others_are_left_alone), RANK_TEST(leaving_is_not_told),  RANK_TEST(giving_up),
     };
     CHECK_OK(tnr_heap_create(&heap));
     const int result = ranks_main(argc, argv, MPI_THREAD_FUNNELED, tests, sizeof(tests) / sizeof(tests[0]));

@@ -264,6 +264,25 @@ static void memory_that_ends_on_one_rank_ends_it_for_all(void)
     end_world(&world);
 }
 
+/* Ranks that mean different publications are told, and both go on. */
+static void ending_is_agreed_on(void)
+{
+    tnr_world *world = make_world(false);
+    tnr_group *first = make_group();
+    tnr_group *second = make_group();
+    CHECK_OK(tnr_group_publish(world, first));
+    CHECK_OK(tnr_group_publish(world, second));
+    if (ranks_size > 1) {
+        CHECK_STATUS(TNR_ERR_PEER, tnr_group_unpublish(world, ranks_me == 0 ? first : second));
+        CHECK_TEXT("do not agree on which publication to end");
+    }
+    CHECK_OK(tnr_group_unpublish(world, second));
+    CHECK_OK(tnr_group_unpublish(world, first));
+    CHECK_OK(tnr_group_release(&first));
+    CHECK_OK(tnr_group_release(&second));
+    end_world(&world);
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
@@ -273,6 +292,7 @@ int main(int argc, char **argv)
         RANK_TEST(a_refusal_on_one_rank_is_one_on_all),
         RANK_TEST(one_group_is_in_one_world),
         RANK_TEST(groups_may_be_empty_and_owners_vacated),
+        RANK_TEST(ending_is_agreed_on),
         RANK_TEST(memory_that_ends_on_one_rank_ends_it_for_all),
     };
     CHECK_OK(tnr_heap_create(&heap));

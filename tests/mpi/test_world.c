@@ -205,7 +205,7 @@ static void bad_arguments_of_one_rank(void)
     } bad[] = {
         {"threads", {sizeof(good), (tnr_world_threads)7, 0, 0, 0, 0, 0, 0, false, 0, 0}},
         {"tickets is -1", {sizeof(good), TNR_WORLD_FUNNELED, -1, 0, 0, 0, 0, 0, false, 0, 0}},
-        {"tickets is 4097", {sizeof(good), TNR_WORLD_FUNNELED, 4097, 0, 0, 0, 0, 0, false, 0, 0}},
+        {"tickets is 2001", {sizeof(good), TNR_WORLD_FUNNELED, 2001, 0, 0, 0, 0, 0, false, 0, 0}},
         {"eager_bytes is 3073", {sizeof(good), TNR_WORLD_FUNNELED, 0, 3073, 0, 0, 0, 0, false, 0, 0}},
         {"chunk_bytes is 4095", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 4095, 0, 0, 0, false, 0, 0}},
         {"chunk_bytes is 1073741825", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 1073741825U, 0, 0, 0, false, 0, 0}},
@@ -228,7 +228,7 @@ static void ends_of_options_are_taken(void)
 {
     const tnr_world_options ends[] = {
         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 1, 1, 4096, 4096, UINT64_MAX, 65536, true, 1, 1},
-        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 4096, 3072, 1073741824U, 1073741824U, 1, 65536, false,
+        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 2000, 3072, 1073741824U, 1073741824U, 1, 65536, false,
          UINT64_MAX, 0}};
     for (size_t index = 0; index < 2; index++) {
         tnr_world *world = NULL;
@@ -582,21 +582,21 @@ static void mp_07_tags(void)
                    {TNRI_TAG_ANSWER, TNRI_TAG_NUMBERS},
                    {TNRI_TAG_DATA, TNRI_TAG_NUMBERS},
                    {TNRI_TAG_EXCHANGE, TNRI_TAG_EXCHANGES},
-                   {TNRI_TAG_COLLECTIVE, TNRI_TAG_COLLECTIVES}};
+                   {TNRI_TAG_CONFIRM, TNRI_TAG_EXCHANGES}};
     for (size_t index = 0; index < sizeof(classes) / sizeof(classes[0]); index++) {
         const int above = index + 1 < sizeof(classes) / sizeof(classes[0]) ? classes[index + 1].base : 32768;
         CHECK(classes[index].base + (int)classes[index].numbers <= above); /* classes do not meet */
         for (uint64_t number = 0; number <= 100000; number++) {
             const int tag = tnri_tag(classes[index].base, classes[index].numbers, number);
             CHECK(tag >= classes[index].base && tag < above);
-            /* live messages never share one: there are at most 4096 tickets, and rounds are longer, channels apart */
+            /* live messages never share one: rounds are longer than there are tickets, channels apart */
             CHECK(tag != tnri_tag(classes[index].base, classes[index].numbers, number + classes[index].numbers - 1));
         }
         const uint64_t pair = UINT64_C(40000) << 32U | 70000U; /* (domain, slot) */
         CHECK(tnri_tag(classes[index].base, classes[index].numbers, pair) < above);
         CHECK(tnri_tag(classes[index].base, classes[index].numbers, UINT64_MAX) < above);
     }
-    CHECK(TNRI_TAG_NUMBERS > 4096);
+    CHECK((int)TNRI_TAG_EXCHANGES > (int)TNRI_TICKETS_MOST + 2 && (int)TNRI_TAG_NUMBERS > (int)TNRI_TAG_EXCHANGES);
 }
 
 /* ---- Ranks that do not come ------------------------------------------------------------------------------------------------------- */
@@ -628,6 +628,24 @@ static void timeout_says_who_waits(void)
     nothing_is_held();
 }
 
+/* What went wrong in the program on one rank is heard on all; the world goes on. */
+static void agreeing(void)
+{
+    tnr_world *world = NULL;
+    CHECK_OK(tnr_world_create(heap, MPI_COMM_WORLD, NULL, &world));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_agree(NULL, TNR_OK));
+    CHECK_OK(tnr_world_agree(world, TNR_OK));
+    const bool fails = ranks_me == ranks_size - 1;
+    const tnr_status mine = fails ? tnr_set_error(TNR_ERR_IO, "reader: no such file") : TNR_OK;
+    CHECK_STATUS(fails ? TNR_ERR_IO : TNR_ERR_PEER, tnr_world_agree(world, mine));
+    CHECK_TEXT("reader: no such file");
+    CHECK_STATUS(fails ? TNR_ERR_ARGUMENT : TNR_ERR_PEER, tnr_world_agree(world, fails ? (tnr_status)12345 : TNR_OK));
+    CHECK_TEXT("12345 is no status");
+    CHECK_OK(tnr_world_agree(world, TNR_OK));
+    CHECK_OK(tnr_world_poisoned(world));
+    CHECK_OK(tnr_world_destroy(&world));
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
@@ -646,6 +664,7 @@ int main(int argc, char **argv)
         RANK_TEST(mp_05_level_not_granted),
         RANK_TEST(a_call_inside_another),
         RANK_TEST(votes),
+        RANK_TEST(agreeing),
         RANK_TEST(votes_on_words),
         RANK_TEST(destroy_waits_for_dependents),
         RANK_TEST(poisoned),
