@@ -4,7 +4,9 @@
  * Ranks: tensors move between them only by explicit copy, and groups may span them. Library tenure::mpi.
  *
  * A world is made from a communicator of the program's. It never initialises or finalises MPI, sets an error handler only on
- * the duplicate that it makes, and no call of it ends the program.
+ * the duplicate that it makes, and ends no program. One thing can: where ranks are in different collective calls at one time, which is a
+ * fault of the program, Open MPI 4.1 may tell MPI_COMM_WORLD's handler, whose default is to abort. With MPI_ERRORS_RETURN there
+ * (MPI_Comm_set_errhandler), it is TNR_ERR_MPI and the end of the world.
  *
  * What travels is elements in column-major order of their indices, so the layouts at the two ends may differ; dtype and shape
  * must agree, and a transfer on which they do not is an error at both ends, before any element is written: at the end that finds it

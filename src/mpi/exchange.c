@@ -393,16 +393,12 @@ tnr_status tnr_exchange_destroy(tnr_exchange **exchange)
         return TNR_OK;
     }
     tnr_world *world = (*exchange)->world;
-    const tnr_status entered = tnri_world_enter(op, world);
-    const bool ended = world->poison != TNR_OK;
-    if (entered != TNR_OK && !(ended && entered == world->poison)) {
-        return entered;
-    }
-    if ((*exchange)->under_way && !ended) {
+    TNR_TRY(tnri_world_enter_ended(op, world));
+    if ((*exchange)->under_way && world->poison == TNR_OK) {
         return tnri_world_leave(world, tnri_fail(TNR_ERR_BUSY, "%s: it is under way; exchange_wait ends it", op));
     }
     tnri_dependent_remove(world, &(*exchange)->dependent);
     give(*exchange);
     *exchange = NULL;
-    return entered == TNR_OK ? tnri_world_leave(world, TNR_OK) : TNR_OK;
+    return tnri_world_leave(world, TNR_OK);
 }

@@ -73,6 +73,16 @@ tnr_status tnri_world_enter(const char *op, tnr_world *world)
     return TNR_OK;
 }
 
+tnr_status tnri_world_enter_ended(const char *op, tnr_world *world)
+{
+    if (tnri_mpi_running()) {
+        TNR_TRY(tnri_mpi_thread(op, world->options.threads));
+    }
+    TNR_REQUIRE(atomic_exchange_explicit(&world->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
+                "%s: a call on this world is running", op);
+    return TNR_OK;
+}
+
 tnr_status tnri_world_leave(tnr_world *world, tnr_status status)
 {
     atomic_store_explicit(&world->inside, 0U, memory_order_release);

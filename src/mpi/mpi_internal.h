@@ -242,6 +242,8 @@ tnr_status tnri_world_enter(const char *op, tnr_world *world);
  * this world by the answer then, and the node hears what `peer` said.
  */
 bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why);
+/* Enter to give things back: also a world that has ended, and after MPI_Finalize, when any thread may. */
+tnr_status tnri_world_enter_ended(const char *op, tnr_world *world);
 /* Leave; gives `status` back. */
 tnr_status tnri_world_leave(tnr_world *world, tnr_status status);
 /* TNR_OK for MPI_SUCCESS, else TNR_ERR_MPI with MPI's class and text: "op: MPI_Isend: ...". */

@@ -493,12 +493,7 @@ tnr_status tnr_world_destroy(tnr_world **world)
         return TNR_OK;
     }
     tnr_world *of = *world;
-    const bool running = tnri_mpi_running();
-    if (running) {
-        TNR_TRY(tnri_mpi_thread(op, of->options.threads));
-    }
-    TNR_REQUIRE(atomic_exchange_explicit(&of->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
-                "%s: a call on this world is running", op);
+    TNR_TRY(tnri_world_enter_ended(op, of));
     if (of->poison == TNR_OK && (of->tickets != 0 || of->dependents != NULL)) {
         uint64_t users = 0;
         for (const tnri_dependent *at = of->dependents; at != NULL; at = at->next) {
