@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See figures.h. */
 #include "figures.h"
+#include "try.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define TRY(call)                        \
-    do {                                 \
-        const tnr_status tried = (call); \
-        if (tried != TNR_OK) {           \
-            return tried;                \
-        }                                \
-    } while (0)
 
 static const int axes[3] = {0, 1, 2};
 

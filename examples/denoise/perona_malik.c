@@ -10,17 +10,10 @@
  * Every operation is a call of the engine on views: shifted slices of the volume in, scratch out.
  */
 #include "perona_malik.h"
+#include "try.h"
 
 #include <math.h>
 #include <string.h>
-
-#define TRY(call)                        \
-    do {                                 \
-        const tnr_status tried = (call); \
-        if (tried != TNR_OK) {           \
-            return tried;                \
-        }                                \
-    } while (0)
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------- */
 

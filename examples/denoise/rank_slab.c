@@ -3,17 +3,10 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
 #include "rank_slab.h"
+#include "try.h"
 
 #include <string.h>
 #include <time.h>
-
-#define TRY(call)                        \
-    do {                                 \
-        const tnr_status tried = (call); \
-        if (tried != TNR_OK) {           \
-            return tried;                \
-        }                                \
-    } while (0)
 
 enum { LOW = RANK_SLAB_LOW, HIGH = RANK_SLAB_HIGH };
 

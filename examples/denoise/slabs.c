@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See slabs.h. */
 #include "slabs.h"
+#include "try.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define TRY(call)                        \
-    do {                                 \
-        const tnr_status tried = (call); \
-        if (tried != TNR_OK) {           \
-            return tried;                \
-        }                                \
-    } while (0)
 
 /* The planes of a slab, in the whole volume. */
 static tnr_range planes_of(const slab *s) { return (tnr_range){s->first, s->first + s->planes, 1}; }

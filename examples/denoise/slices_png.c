@@ -4,19 +4,12 @@
  * The file is written with libpng's simplified interface, which needs no setjmp.
  */
 #include "slices_png.h"
+#include "try.h"
 
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TRY(call)                        \
-    do {                                 \
-        const tnr_status tried = (call); \
-        if (tried != TNR_OK) {           \
-            return tried;                \
-        }                                \
-    } while (0)
 
 /* Columns of the picture. */
 enum { BEFORE, AFTER, DIFFERENCE, COLUMNS };

@@ -251,4 +251,10 @@ void tnri_cargo_end(tnri_flight *flight);      /* a send's slots are had back */
 
 extern const tnri_ticket_class tnri_flight_tickets;
 
+/* Headers of transfers that are being prepared have tags of their own. */
+static inline int tnri_header_tag(const tnri_flight *flight)
+{
+    return TNRI_TAG_HEADER + flight->channel + (flight->prepared ? TNR_WORLD_CHANNELS : 0);
+}
+
 #endif /* TENURE_MPI_FLIGHT_INTERNAL_H */

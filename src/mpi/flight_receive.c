@@ -9,8 +9,6 @@
  */
 #include "flight_internal.h"
 
-enum { PREPARES = TNR_WORLD_CHANNELS };
-
 tnr_status tnri_receive_begin(tnri_flight *flight)
 {
     tnr_world *world = flight->world;
@@ -22,7 +20,7 @@ tnr_status tnri_receive_begin(tnri_flight *flight)
     if (world->near != NULL && world->peers[flight->peer].near >= 0) {
         return tnri_world_poison(world, tnri_mail_kept(flight));
     }
-    const int tag = TNRI_TAG_HEADER + flight->channel + (flight->prepared ? PREPARES : 0);
+    const int tag = tnri_header_tag(flight);
     const uint64_t room = TNRI_WIRE_MOST_BYTES + world->options.eager_bytes;
     const tnr_status status =
         tnri_mpi(flight->op, "MPI_Irecv",

@@ -9,9 +9,6 @@
  */
 #include "flight_internal.h"
 
-/* Headers of transfers that are being prepared have tags of their own. */
-enum { PREPARES = TNR_WORLD_CHANNELS };
-
 /* A number whose tags no living transfer to this rank has. */
 static bool is_taken(const tnri_flight *list, int peer, uint32_t number)
 {
@@ -135,7 +132,7 @@ tnr_status tnri_send_begin(tnri_flight *flight)
     }
     tnr_status status = post_answer(flight);
     if (status == TNR_OK) {
-        const int tag = TNRI_TAG_HEADER + flight->channel + (flight->prepared ? PREPARES : 0);
+        const int tag = tnri_header_tag(flight);
         status = tnri_mpi(
             flight->op, "MPI_Isend",
             MPI_Isend(flight->wire, (int)length, MPI_BYTE, flight->peer, tag, world->comm, &flight->header_request));

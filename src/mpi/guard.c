@@ -60,19 +60,6 @@ tnr_status tnri_mpi_thread(const char *op, tnr_world_threads threads)
     return TNR_OK;
 }
 
-tnr_status tnri_world_enter(const char *op, tnr_world *world)
-{
-    TNR_REQUIRE(world != NULL, TNR_ERR_ARGUMENT, "%s: world is NULL", op);
-    TNR_REQUIRE(tnri_mpi_running(), TNR_ERR_MPI, "%s: MPI was finalised", op);
-    TNR_TRY(tnri_mpi_thread(op, world->options.threads));
-    TNR_REQUIRE(atomic_exchange_explicit(&world->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
-                "%s: a call on this world is running", op);
-    if (TNRI_UNLIKELY(world->poison != TNR_OK)) {
-        return tnri_world_leave(world, tnri_fail(world->poison, "%s: the world ended: %s", op, world->poison_text));
-    }
-    return TNR_OK;
-}
-
 tnr_status tnri_world_enter_ended(const char *op, tnr_world *world)
 {
     if (tnri_mpi_running()) {
@@ -80,6 +67,17 @@ tnr_status tnri_world_enter_ended(const char *op, tnr_world *world)
     }
     TNR_REQUIRE(atomic_exchange_explicit(&world->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
                 "%s: a call on this world is running", op);
+    return TNR_OK;
+}
+
+tnr_status tnri_world_enter(const char *op, tnr_world *world)
+{
+    TNR_REQUIRE(world != NULL, TNR_ERR_ARGUMENT, "%s: world is NULL", op);
+    TNR_REQUIRE(tnri_mpi_running(), TNR_ERR_MPI, "%s: MPI was finalised", op);
+    TNR_TRY(tnri_world_enter_ended(op, world));
+    if (TNRI_UNLIKELY(world->poison != TNR_OK)) {
+        return tnri_world_leave(world, tnri_fail(world->poison, "%s: the world ended: %s", op, world->poison_text));
+    }
     return TNR_OK;
 }
 

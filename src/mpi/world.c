@@ -567,11 +567,13 @@ tnr_status tnr_world_barrier(tnr_world *world)
     return tnri_world_leave(world, status);
 }
 
+static bool is_status(tnr_status status) { return strcmp(tnr_status_name(status), "unknown") != 0; }
+
 tnr_status tnr_world_agree(tnr_world *world, tnr_status mine)
 {
     static const char *const op = "world_agree";
     TNR_TRY(tnri_world_enter(op, world));
-    if (tnr_status_name(mine) == NULL || strcmp(tnr_status_name(mine), "unknown") == 0) {
+    if (!is_status(mine)) {
         mine = tnri_fail(TNR_ERR_ARGUMENT, "%s: %d is no status", op, (int)mine);
     }
     return tnri_world_leave(world, tnri_vote(op, world, mine));
@@ -583,8 +585,8 @@ tnr_status tnr_world_give_up(tnr_world *world, tnr_status reason)
     char text[TNR_ERROR_TEXT_BYTES]; /* entering may record another */
     (void)snprintf(text, sizeof text, "%s", tnr_last_error());
     TNR_TRY(tnri_world_enter(op, world));
-    if (reason == TNR_OK) {
-        return tnri_world_leave(world, tnri_fail(TNR_ERR_ARGUMENT, "%s: TNR_OK is no reason", op));
+    if (reason == TNR_OK || !is_status(reason)) {
+        return tnri_world_leave(world, tnri_fail(TNR_ERR_ARGUMENT, "%s: status %d is no reason", op, (int)reason));
     }
     (void)tnri_world_poison(world, tnri_fail(reason, "%s: %s", op, text));
     return tnri_world_leave(world, TNR_OK);

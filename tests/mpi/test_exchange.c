@@ -291,11 +291,57 @@ static void two_at_one_time(void)
     end_world(&world);
 }
 
+/* One is under way the other way round, with the same number, while another is agreed on: neither takes the other's messages. */
+static void prepared_while_another_is_under_way(void)
+{
+    if (ranks_size < 2) {
+        return;
+    }
+    tnr_world *world = make_world(true, 0);
+    const int64_t shape[1] = {1000};
+    const double mine = ranks_me;
+    double last = -1.0;
+    tnr_tensor *out;
+    tnr_tensor *in;
+    tnr_view source;
+    tnr_view_mut target;
+    CHECK_OK(tnr_tensor_full(heap, TNR_F64, 1, shape, &mine, &out));
+    CHECK_OK(tnr_tensor_zeros(heap, TNR_F64, 1, shape, &in));
+    CHECK_OK(tnr_tensor_view(out, &source));
+    CHECK_OK(tnr_tensor_view_mut(in, &target));
+    if (ranks_me < 2) {
+        const tnr_exchange_part send = {1 - ranks_me, 0, &source, NULL};
+        const tnr_exchange_part receive = {1 - ranks_me, 0, NULL, &target};
+        tnr_exchange *back = NULL;  /* from 1 to 0 */
+        tnr_exchange *forth = NULL; /* from 0 to 1 */
+        CHECK_OK(tnr_exchange_prepare(world, ranks_me == 0 ? &receive : &send, 1, &back));
+        if (ranks_me == 1) {
+            CHECK_OK(tnr_exchange_start(back));
+        }
+        CHECK_OK(tnr_exchange_prepare(world, ranks_me == 0 ? &send : &receive, 1, &forth));
+        if (ranks_me == 0) {
+            CHECK_OK(tnr_exchange_start(back));
+        }
+        CHECK_OK(tnr_exchange_wait(back));
+        CHECK_OK(tnr_exchange_run(forth));
+        CHECK_OK(tnr_view_get(&target.view, (const int64_t[]){999}, &last));
+        CHECK(last == 1 - ranks_me);
+        CHECK_OK(tnr_exchange_destroy(&back));
+        CHECK_OK(tnr_exchange_destroy(&forth));
+    }
+    CHECK_OK(tnr_tensor_release(&out));
+    CHECK_OK(tnr_tensor_release(&in));
+    end_world(&world);
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(halos_again_and_again),   RANK_TEST(large_ones_beside_single_transfers),
-        RANK_TEST(refused_while_preparing), RANK_TEST(arguments_and_stale_views),
+        RANK_TEST(halos_again_and_again),
+        RANK_TEST(large_ones_beside_single_transfers),
+        RANK_TEST(refused_while_preparing),
+        RANK_TEST(arguments_and_stale_views),
+        RANK_TEST(prepared_while_another_is_under_way),
         RANK_TEST(two_at_one_time),
     };
     if (tnr_heap_create(&heap) != TNR_OK) {

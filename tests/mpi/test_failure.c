@@ -202,6 +202,7 @@ static void giving_up(void)
         if (ranks_me == last()) {
             CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_give_up(NULL, TNR_ERR_IO));
             CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_give_up(world, TNR_OK));
+            CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_give_up(world, (tnr_status)12345));
             CHECK_OK(tnr_world_poisoned(world));
             (void)tnr_set_error(TNR_ERR_IO, "checkpoint: the disk is full");
             CHECK_OK(tnr_world_give_up(world, TNR_ERR_IO));

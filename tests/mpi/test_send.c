@@ -462,6 +462,29 @@ static void ledger_and_paths(void)
     }
 }
 
+/* A transfer may be received long after later ones of the pair: as many as numbers go, by the counter. */
+static void received_late(void)
+{
+    const int64_t shape[1] = {3};
+    const double value = 7.0;
+    for (int with = 0; with < SETTINGS && ranks_size > 1; with++) {
+        tnr_world *world = make_world(&settings[with]);
+        tnr_tensor *tensor = NULL;
+        tnr_view view;
+        if (ranks_me == 0) {
+            CHECK_OK(tnr_tensor_full(heap, TNR_F64, 1, shape, &value, &tensor));
+            CHECK_OK(tnr_tensor_view(tensor, &view));
+            CHECK_OK(tnr_world_send(world, &view, 1, 5));
+        } else if (ranks_me == 1) {
+            world->peers[0].received = (1U << 20) + 1000U;
+            CHECK_OK(tnr_world_receive(world, 0, 5, heap, &tensor));
+            CHECK(world->peers[0].received == (1U << 20) + 1000U);
+        }
+        CHECK_OK(tnr_tensor_release(&tensor));
+        end_world(&world);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
@@ -474,6 +497,7 @@ int main(int argc, char **argv)
         RANK_TEST(arguments),
         RANK_TEST(mp_05_a_rank_to_itself),
         RANK_TEST(mp_07_many_transfers_stay_in_order),
+        RANK_TEST(received_late),
         RANK_TEST(ledger_and_paths),
     };
     if (tnr_heap_create(&heap) != TNR_OK) {
