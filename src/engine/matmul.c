@@ -5,7 +5,7 @@
  * Guarantees: alpha 0 or k 0 read no input, beta 0 does not read the output; every layout gives the same as its compact
  * copy. Tiny products run straight loops, larger ones BLIS where it takes the operands as they lie, else the packed loops.
  */
-#include "engine_internal.h"
+#include "product_internal.h"
 
 /* Most multiplications that the straight loops do; extents all below SMALL_EXTENT, a power of two, are below it anyway. */
 #define SMALL_WORK 1000
@@ -43,13 +43,15 @@ static tnr_status compute(tnr_engine *engine, tnri_gemm *gemm)
         tnri_gemm_scale(gemm);
     } else if (is_small(gemm->m, gemm->n, gemm->k)) {
         tnri_gemm_small(gemm);
-    } else if (engine->blis && tnri_blis_accepts(gemm)) {
-        tnri_gemm_blis(gemm);
     } else {
-        void *scratch;
-        TNR_TRY(
-            tnri_engine_scratch(engine, tnri_gemm_portable_bytes(gemm->dtype, gemm->m, gemm->n, gemm->k), &scratch));
-        tnri_gemm_portable(gemm, scratch);
+        tnri_product product = {.dtype = gemm->dtype, .a = gemm->a, .b = gemm->b, .c = gemm->c};
+        product.finish = (tnri_finish){gemm->plain, gemm->overwrite, gemm->conjugate_a, gemm->conjugate_b, gemm->alpha,
+                                       gemm->beta};
+        product.m = (tnri_product_axes){1, gemm->m, {gemm->m}, {gemm->a_row}, {0}, {gemm->c_row}};
+        product.n = (tnri_product_axes){1, gemm->n, {gemm->n}, {0}, {gemm->b_column}, {gemm->c_column}};
+        product.k = (tnri_product_axes){1, gemm->k, {gemm->k}, {gemm->a_column}, {gemm->b_row}, {0}};
+        product.batch.size = 1;
+        return tnri_product_run(engine, &product);
     }
     return TNR_OK;
 }
@@ -148,5 +150,5 @@ tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, tnr
         *need = (tnr_need){0, 0, 0};
         return TNR_OK;
     }
-    return tnr_block_need(tnri_gemm_portable_bytes(dtype, m, n, k), 1, need);
+    return tnr_block_need(tnri_product_bytes(NULL, dtype, m, n, k), 1, need);
 }

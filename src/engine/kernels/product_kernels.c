@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels of matrix products, for one instruction set. This file alone is compiled with fused multiply and add: sums of products
+ * are as exact or more so.
+ */
+#include "product_kernels.h"
+
+#include "arithmetic.inl.h"
+
+/* The widest vectors of the instruction set, and a register tile that fits its file with room for operands. */
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#define TILE_VECTORS 3
+#define TILE_COLUMNS 8
+#elif defined(__AVX__)
+#define VECTOR_BYTES 32
+#define TILE_VECTORS 3
+#define TILE_COLUMNS 4
+#elif defined(__aarch64__)
+#define VECTOR_BYTES 16
+#define TILE_VECTORS 4
+#define TILE_COLUMNS 6
+#else
+#define VECTOR_BYTES 16
+#define TILE_VECTORS 2
+#define TILE_COLUMNS 4
+#endif
+
+#define ALWAYS_INLINE __attribute__((always_inline))
+#if defined(TNRI_LOOPS_AS_WRITTEN)
+#define UNROLL
+#elif defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef double loose_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int32_t lanes_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Real and imaginary parts change places. */
+#if VECTOR_BYTES == 64
+#define SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6)
+#elif VECTOR_BYTES == 32
+#define SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6)
+#define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
+#else
+#define SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
+#define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
+#endif
+
+/* Elements by size, for packing. */
+typedef struct bytes_16 {
+    uint64_t half[2];
+} bytes_16;
+
+#define E uint32_t
+#define SIZED(x) x##_4
+#include "product_pack.tmpl.h"
+#define E uint64_t
+#define SIZED(x) x##_8
+#include "product_pack.tmpl.h"
+#define E bytes_16
+#define SIZED(x) x##_16
+#include "product_pack.tmpl.h"
+
+#define pack_f32 pack_4
+#define pack_f64 pack_8
+#define pack_c32 pack_8
+#define pack_c64 pack_16
+
+#define TEMPLATE "product_tile.tmpl.h"
+#define DTYPES DTYPES_FLOAT
+#include "each_dtype.inl.h"
+
+/* clang-format off */
+#define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), tile_##dtype, \
+                                    tile_direct_##dtype, small_##dtype, pack_##dtype}
+/* clang-format on */
+
+const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {
+    .of = {[TNR_F32] = KERNEL(f32, float, 1),
+           [TNR_F64] = KERNEL(f64, double, 1),
+           [TNR_C32] = KERNEL(c32, tnr_c32, 2),
+           [TNR_C64] = KERNEL(c64, tnr_c64, 2)},
+};

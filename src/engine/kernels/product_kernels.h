@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels of matrix products: register tiles, the packing that feeds them, and small products that need none.
+ *
+ * A tile is `mr` rows by `nr` columns of the result, held in registers over the whole of k. What it reads is
+ *
+ *   packed a: slices of mr rows; per k the mr elements side by side
+ *   packed b: slices of nr columns; per k the nr elements side by side
+ *
+ * or a as it lies, where its rows are neighbours. Complex elements stay pairs everywhere: with a seen as twice as many real rows
+ * and b as twice as many real columns, the real tile makes all four products of parts, and a finish puts them together. So one
+ * tile serves real and complex numbers, packing knows elements by their size alone, and conjugation is a sign at the end.
+ *
+ * Every element is the sum over k in order, one rounding per step where the machine has fused multiply and add: the same bits by
+ * every way through these kernels.
+ */
+#ifndef TENURE_ENGINE_PRODUCT_KERNELS_H
+#define TENURE_ENGINE_PRODUCT_KERNELS_H
+
+#include "../engine_internal.h"
+
+/* What becomes of sums of products: c = alpha * sum + beta * c. */
+typedef struct tnri_finish {
+    bool plain;     /* alpha is 1 and beta 0 */
+    bool overwrite; /* beta is 0: c is not read */
+    bool conjugate_a;
+    bool conjugate_b;
+    tnr_c64 alpha, beta; /* as the dtype rounds them; real for real dtypes */
+} tnri_finish;
+
+/* A tile's place in the result. Steps and offsets in elements. */
+typedef struct tnri_tile {
+    void *c;                /* offsets count from here */
+    const int64_t *rows;    /* offset of each row */
+    const int64_t *columns; /* offset of each column */
+    int m, n;               /* live rows and columns: what is beyond is not written */
+    bool unit;              /* the rows are neighbours */
+} tnri_tile;
+
+/* A product of operands that lie regularly, the rows of a and of c side by side: element (i, p) of a is a[i + p * a_step]. */
+typedef struct tnri_small {
+    int64_t m, n, k; /* >= 1 */
+    const void *a;
+    int64_t a_step;
+    const void *b;
+    int64_t b_row, b_column;
+    void *c;
+    int64_t c_step;
+} tnri_small;
+
+/* The kernels of one dtype. */
+typedef struct tnri_product_kernel {
+    int mr, nr; /* of a tile, in elements */
+    /* From packed slices. */
+    void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
+    /* The same from rows of a as they lie; tile->m may be less than mr: no other rows are read. */
+    void (*tile_direct)(int64_t k, const void *a, int64_t a_step, const void *b, const tnri_tile *tile,
+                        const tnri_finish *finish);
+    /* Without packing anything. */
+    void (*small)(const tnri_small *s, const tnri_finish *finish);
+    /*
+     * Pack `count` rows (of a; columns of b) by `depth` of k in slices of `slice`, filled up with zeros. Offsets in elements from
+     * `from`; `unit`: the rows are neighbours; `unit_depth`: those of k are.
+     */
+    void (*pack)(void *to, const void *from, const int64_t *rows, int64_t count, bool unit, const int64_t *depths,
+                 int64_t depth, bool unit_depth, int slice);
+} tnri_product_kernel;
+
+typedef struct tnri_product_table {
+    tnri_product_kernel of[TNR_DTYPE_END];
+} tnri_product_table;
+
+TNRI_ISA_DECLARE(tnri_product_table, tnri_product_kernels);
+
+#endif /* TENURE_ENGINE_PRODUCT_KERNELS_H */

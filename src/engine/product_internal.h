@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Products of strided operands: c = alpha * a * b + beta * c, summed over the indices that a and b share and c lacks.
+ *
+ * Axes come in groups: m (in a and c), n (in b and c), k (in a and b) and batch (in all three). A matrix product has one axis in
+ * each of the first three. Nothing asks that a group's axes lie regularly: offsets are tabled a block at a time, and where
+ * neighbours turn up in these tables kernels use it.
+ */
+#ifndef TENURE_ENGINE_PRODUCT_INTERNAL_H
+#define TENURE_ENGINE_PRODUCT_INTERNAL_H
+
+#include "kernels/product_kernels.h"
+
+/* One group: steps in elements; the first axis varies fastest. */
+typedef struct tnri_product_axes {
+    int rank;     /* 0: one index */
+    int64_t size; /* product of the extents */
+    int64_t extents[TNR_MAX_RANK];
+    int64_t a[TNR_MAX_RANK]; /* 0 where the group is not in that operand */
+    int64_t b[TNR_MAX_RANK];
+    int64_t c[TNR_MAX_RANK];
+} tnri_product_axes;
+
+typedef struct tnri_product {
+    tnr_dtype dtype;
+    tnri_finish finish;
+    tnri_product_axes m, n, k, batch; /* no size is 0 */
+    const void *a;
+    const void *b;
+    void *c;
+} tnri_product;
+
+/* Blocks of the three loops, in elements, and what they need of scratch. */
+typedef struct tnri_product_blocks {
+    int64_t mc, kc, nc;
+    uint64_t shared_bytes; /* packed b, and offsets along n and k */
+    uint64_t lane_bytes;   /* packed a, and offsets along m, of one lane */
+} tnri_product_blocks;
+
+/* Blocks for a product of that size and caches. Pure. Sums are cut at kc: a function of k and the dtype alone. */
+tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n,
+                                               int64_t k, uint64_t l2_bytes, uint64_t l3_bytes);
+
+/* Scratch that tnri_product_run takes at most for a product of up to these sizes, on `lanes` lanes. */
+uint64_t tnri_product_bytes(const tnr_engine *engine, tnr_dtype dtype, int64_t m, int64_t n, int64_t k);
+
+/* Compute it. Fails, before the first write, only where scratch is missing. */
+tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product);
+
+#endif /* TENURE_ENGINE_PRODUCT_INTERNAL_H */
