@@ -18,17 +18,17 @@ typedef struct tnr_scalar {
     double im;
 } tnr_scalar;
 
-/** Settings of a matrix product. Start from TNR_MATMUL_OPTIONS: out = a * b. */
-typedef struct tnr_matmul_options {
-    size_t size;      /**< sizeof(tnr_matmul_options) */
+/** Settings of a product or contraction. Start from TNR_PRODUCT_OPTIONS: out = a * b. */
+typedef struct tnr_product_options {
+    size_t size;      /**< sizeof(tnr_product_options) */
     bool conjugate_a; /**< use the conjugate of a; nothing for real dtypes */
     bool conjugate_b; /**< use the conjugate of b */
     tnr_scalar alpha; /**< 0 reads neither a nor b */
     tnr_scalar beta;  /**< 0 does not read out; anything else is refused by tnr_matmul (TNR_ERR_ARGUMENT) */
-} tnr_matmul_options;
+} tnr_product_options;
 
 /* clang-format off */
-#define TNR_MATMUL_OPTIONS {sizeof(tnr_matmul_options), false, false, {1.0, 0.0}, {0.0, 0.0}}
+#define TNR_PRODUCT_OPTIONS {sizeof(tnr_product_options), false, false, {1.0, 0.0}, {0.0, 0.0}}
 /* clang-format on */
 
 /**
@@ -38,7 +38,7 @@ typedef struct tnr_matmul_options {
  * Scratch as in tnr_matmul_into.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view *a, const tnr_view *b,
-                                             const tnr_matmul_options *options, tnr_tensor **out);
+                                             const tnr_product_options *options, tnr_tensor **out);
 
 /**
  * out = alpha * a * b + beta * out. With beta 0 whatever out held, NaN included, does not matter.
@@ -49,7 +49,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view 
  * tnr_engine_options.scratch_bytes takes it when the engine is made.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_view *a, const tnr_view *b,
-                                                  const tnr_matmul_options *options, const tnr_view_mut *out);
+                                                  const tnr_product_options *options, const tnr_view_mut *out);
 
 /**
  * Need of an engine's scratch for every product of that dtype with extents up to m, n and k, whatever the layouts; all 0

@@ -37,6 +37,7 @@
 
 #include "tenure/structure.h"
 
+#include "tenure/contract.h"
 #include "tenure/product.h"
 
 #include "tenure/machine.h"

@@ -223,54 +223,9 @@ tnr_status tnri_axis_enter(const char *op, int axis, int rank, uint64_t *axes);
 /* A mask of all the axes of a list: also TNR_ERR_ARGUMENT for a missing list and a negative count. */
 tnr_status tnri_axes_enter(const char *op, const int *axes, int axis_count, int rank, uint64_t *entered);
 
-/* ---- Matrix product kernels --------------------------------------------------------------------------------------------------- */
-
-/*
- * c = alpha * a * b + beta * c. Strides in elements; c overlaps neither a nor b. A beta of 0 does not read c. Kernels form
- * the addresses of elements that exist and no others: strides of extents of 1 mean nothing and may be huge.
- */
-typedef struct tnri_gemm {
-    tnr_dtype dtype;
-    bool conjugate_a; /* false for real dtypes */
-    bool conjugate_b;
-    bool overwrite; /* beta is 0 */
-    bool plain;     /* overwrite, and alpha is 1 */
-    int64_t m, n, k;
-    const void *a;
-    int64_t a_row, a_column;
-    const void *b;
-    int64_t b_row, b_column;
-    void *c;
-    int64_t c_row, c_column;
-    tnr_c64 alpha, beta; /* rounded to the dtype's precision, and real for real dtypes */
-} tnri_gemm;
-
-/* m * n * k, or 2^20 at least when it is more: enough to choose by, without overflow. */
-static inline int64_t tnri_gemm_work(int64_t m, int64_t n, int64_t k)
-{
-    const int64_t most = INT64_C(1) << 20;
-    return (m < most ? m : most) * (n < most ? n : most) * (k < most ? k : most);
-}
-
-/* Straight loops, no packing: for products so small that anything else costs more than the arithmetic. m, n, k >= 1. */
-void tnri_gemm_small(const tnri_gemm *gemm);
-
-/* c = beta * c: what is left when alpha or k is 0. Looks at m, n, c, beta and overwrite. */
-void tnri_gemm_scale(const tnri_gemm *gemm);
-
-/* Scratch with which tnri_gemm_portable does every product of up to m x n x k, all >= 1. */
-uint64_t tnri_gemm_portable_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k);
-
-/* Packed and blocked; any strides; m, n, k >= 1. `scratch` is 64-byte aligned. */
-void tnri_gemm_portable(const tnri_gemm *gemm, void *scratch);
+/* ---- Matrix products ------------------------------------------------------------------------------------------------------------ */
 
 /* BLIS is built in, has the integer width of its header, and multiplies two small matrices correctly. */
 bool tnri_blis_works(void);
-
-/* True when BLIS takes these operands as they are. */
-bool tnri_blis_accepts(const tnri_gemm *gemm);
-
-/* Through BLIS on the calling thread. Only after tnri_blis_accepts. */
-void tnri_gemm_blis(const tnri_gemm *gemm);
 
 #endif /* TENURE_ENGINE_INTERNAL_H */

@@ -17,7 +17,7 @@ static const tnri_product_table *const tables[] = TNRI_ISA_TABLES(tnri_product_k
 static void table_offsets(const tnri_product_axes *axes, const int64_t *first_steps, const int64_t *second_steps,
                           int64_t first, int64_t count, int64_t *first_offsets, int64_t *second_offsets)
 {
-    int64_t index[TNR_MAX_RANK];
+    int64_t index[TNRI_PRODUCT_RANK];
     int64_t rest = first;
     int64_t x = 0;
     int64_t y = 0;
@@ -233,9 +233,8 @@ static void blocked(tnr_engine *engine, const tnri_product *product, const tnri_
         int64_t in_a;
         int64_t in_b;
         int64_t in_c;
-        int64_t unused;
         table_offsets(&batch, batch.a, batch.b, item, 1, &in_a, &in_b);
-        table_offsets(&batch, batch.c, batch.c, item, 1, &in_c, &unused);
+        table_offsets(&batch, batch.c, batch.c, item, 1, &in_c, &in_c);
         w.a = (const char *)product->a + in_a * (int64_t)element;
         w.b = (const char *)product->b + in_b * (int64_t)element;
         w.c = (char *)product->c + in_c * (int64_t)element;
@@ -264,7 +263,117 @@ static void blocked(tnr_engine *engine, const tnri_product *product, const tnri_
     }
 }
 
+/* ---- Several items ------------------------------------------------------------------------------------------------------------- */
+
+/* A product whose groups are one axis each, for every item of the batch. */
+typedef struct items_work {
+    const tnri_product_axes *batch;
+    size_t element;
+    tnri_gemm gemm; /* of the item whose offsets are 0 */
+    void (*kernel)(const tnri_gemm *gemm);
+    int64_t pieces;
+} items_work;
+
+#define ITEMS_AT_ONCE 64
+
+static void multiply_items(void *context, int64_t piece)
+{
+    const items_work *w = context;
+    int64_t begin;
+    int64_t end;
+    part_of(w->batch->size, 1, w->pieces, piece, &begin, &end);
+    tnri_gemm gemm = w->gemm;
+    int64_t in_a[ITEMS_AT_ONCE];
+    int64_t in_b[ITEMS_AT_ONCE];
+    int64_t in_c[ITEMS_AT_ONCE];
+    for (int64_t item = begin; item < end; item += ITEMS_AT_ONCE) {
+        const int64_t count = end - item < ITEMS_AT_ONCE ? end - item : ITEMS_AT_ONCE;
+        table_offsets(w->batch, w->batch->a, w->batch->b, item, count, in_a, in_b);
+        table_offsets(w->batch, w->batch->c, w->batch->c, item, count, in_c, in_c);
+        for (int64_t i = 0; i < count; ++i) {
+            gemm.a = (const char *)w->gemm.a + in_a[i] * (int64_t)w->element;
+            gemm.b = (const char *)w->gemm.b + in_b[i] * (int64_t)w->element;
+            gemm.c = (char *)w->gemm.c + in_c[i] * (int64_t)w->element;
+            w->kernel(&gemm);
+        }
+    }
+}
+
+/* Runs along the first axis of the batch, for products of single elements: one run for each of the other indices. */
+typedef struct runs_work {
+    const tnri_product *product;
+    const tnri_product_kernel *kernel;
+    size_t element;
+    tnri_product_axes outer; /* the batch but for its first axis */
+    int64_t pieces;          /* the first axis is cut in so many, where there are no others; else the others are */
+} runs_work;
+
+static void zip_runs(void *context, int64_t piece)
+{
+    const runs_work *w = context;
+    const tnri_product *product = w->product;
+    const tnri_product_axes *batch = &product->batch;
+    const tnri_product_axes *k = &product->k;
+    int64_t first = 0;
+    int64_t last = batch->rank > 0 ? batch->extents[0] : 1;
+    int64_t begin = 0;
+    int64_t end = 1;
+    if (w->outer.size == 1) {
+        part_of(last, 8, w->pieces, piece, &first, &last);
+    } else {
+        part_of(w->outer.size, 1, w->pieces, piece, &begin, &end);
+    }
+    const int64_t a_step = batch->rank > 0 ? batch->a[0] : 0;
+    const int64_t b_step = batch->rank > 0 ? batch->b[0] : 0;
+    const int64_t c_step = batch->rank > 0 ? batch->c[0] : 0;
+    for (int64_t item = begin; item < end && first < last; ++item) {
+        int64_t in_a;
+        int64_t in_b;
+        int64_t in_c;
+        table_offsets(&w->outer, w->outer.a, w->outer.b, item, 1, &in_a, &in_b);
+        table_offsets(&w->outer, w->outer.c, w->outer.c, item, 1, &in_c, &in_c);
+        tnri_finish finish = product->finish;
+        for (int64_t p = 0; p < k->size; ++p) {
+            int64_t k_in_a;
+            int64_t k_in_b;
+            table_offsets(k, k->a, k->b, p, 1, &k_in_a, &k_in_b);
+            w->kernel->zip(&finish, last - first,
+                           (const char *)product->a + (in_a + k_in_a + first * a_step) * (int64_t)w->element, a_step,
+                           (const char *)product->b + (in_b + k_in_b + first * b_step) * (int64_t)w->element, b_step,
+                           (char *)product->c + (in_c + first * c_step) * (int64_t)w->element, c_step);
+            finish.plain = false;
+            finish.overwrite = false;
+            finish.beta = (tnr_c64){1.0, 0.0};
+        }
+    }
+}
+
 /* ---- Choice -------------------------------------------------------------------------------------------------------------------- */
+
+static void exchange_steps(int64_t *x, int64_t *y)
+{
+    const int64_t step = *x;
+    *x = *y;
+    *y = step;
+}
+
+/* Two groups change places, or are one and the same, and what was a step in a is one in b. */
+static void exchange(tnri_product_axes *x, tnri_product_axes *y)
+{
+    const int rank = x->rank > y->rank ? x->rank : y->rank;
+    for (int i = 0; i < rank; ++i) {
+        exchange_steps(&x->a[i], &y->b[i]);
+        if (x != y) {
+            exchange_steps(&x->b[i], &y->a[i]);
+            exchange_steps(&x->c[i], &y->c[i]);
+            exchange_steps(&x->extents[i], &y->extents[i]);
+        }
+    }
+    exchange_steps(&x->size, &y->size);
+    const int other = x->rank;
+    x->rank = y->rank;
+    y->rank = other;
+}
 
 /* a and b change places, as the rows and columns of the result do. */
 static void turn(tnri_product *product)
@@ -272,38 +381,63 @@ static void turn(tnri_product *product)
     const void *const a = product->a;
     product->a = product->b;
     product->b = a;
-    const tnri_product_axes m = product->m;
-    product->m = product->n;
-    product->n = m;
     const bool conjugate_a = product->finish.conjugate_a;
     product->finish.conjugate_a = product->finish.conjugate_b;
     product->finish.conjugate_b = conjugate_a;
-    tnri_product_axes *const groups[] = {&product->m, &product->n, &product->k, &product->batch};
-    for (int g = 0; g < 4; ++g) {
-        for (int i = 0; i < groups[g]->rank; ++i) {
-            const int64_t step = groups[g]->a[i];
-            groups[g]->a[i] = groups[g]->b[i];
-            groups[g]->b[i] = step;
-        }
-    }
+    exchange(&product->m, &product->n);
+    exchange(&product->k, &product->k);
+    exchange(&product->batch, &product->batch);
 }
 
 static int64_t step_of(const tnri_product_axes *axes, const int64_t *steps) { return axes->rank == 0 ? 0 : steps[0]; }
 
-/* No packing: few enough multiplications, or so few columns that a would be packed for nothing. */
-#define SMALL_WORK (INT64_C(96) * 96 * 96)
-#define SMALL_COLUMNS 4
+/* m * n * k, or 2^20 at least when it is more: enough to choose by, without overflow. */
+static int64_t work_of(int64_t m, int64_t n, int64_t k)
+{
+    const int64_t most = INT64_C(1) << 20;
+    return (m < most ? m : most) * (n < most ? n : most) * (k < most ? k : most);
+}
 
-static bool is_small(const tnri_product *product, const tnri_product_kernel *kernel)
+/* Most multiplications that are done without packing: in vectors, and without. */
+#define SMALL_WORK (INT64_C(96) * 96 * 96)
+#define TINY_WORK 1000
+
+/* The kernel that makes such a product without packing, or NULL. */
+static void (*kernel_of(const tnri_product *product, const tnri_product_kernel *kernel))(const tnri_gemm *)
 {
     const tnri_product_axes *m = &product->m;
-    const tnri_product_axes *n = &product->n;
-    const tnri_product_axes *k = &product->k;
-    if (m->rank > 1 || n->rank > 1 || k->rank > 1 || product->batch.rank > 0) {
-        return false;
+    if (m->rank > 1 || product->n.rank > 1 || product->k.rank > 1) {
+        return NULL;
     }
-    const int64_t work = tnri_gemm_work(m->size, n->size, k->size);
-    return step_of(m, m->a) == 1 && step_of(m, m->c) == 1 && m->size >= kernel->mr && work <= SMALL_WORK;
+    const int64_t work = work_of(m->size, product->n.size, product->k.size);
+    if (work <= SMALL_WORK && m->size >= kernel->step && step_of(m, m->a) == 1 && step_of(m, m->c) == 1) {
+        return kernel->small;
+    }
+    return work <= TINY_WORK ? kernel->tiny : NULL;
+}
+
+/* c = beta * c, without a look at a and b. */
+static void scale(const tnri_product *product, const tnri_product_kernel *kernel)
+{
+    const size_t element = tnr_dtype_size(product->dtype);
+    const tnri_product_axes *m = &product->m;
+    const tnri_product_axes *n = &product->n;
+    const tnri_product_axes *batch = &product->batch;
+    const int64_t run = m->rank > 0 ? m->extents[0] : 1;
+    for (int64_t item = 0; item < batch->size; ++item) {
+        int64_t in_c;
+        table_offsets(batch, batch->c, batch->c, item, 1, &in_c, &in_c);
+        for (int64_t j = 0; j < n->size; ++j) {
+            int64_t column;
+            table_offsets(n, n->c, n->c, j, 1, &column, &column);
+            for (int64_t i = 0; i < m->size; i += run) {
+                int64_t row;
+                table_offsets(m, m->c, m->c, i, 1, &row, &row);
+                kernel->scale(&product->finish, run, (char *)product->c + (in_c + column + row) * (int64_t)element,
+                              step_of(m, m->c));
+            }
+        }
+    }
 }
 
 uint64_t tnri_product_bytes(const tnr_engine *engine, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
@@ -319,33 +453,60 @@ uint64_t tnri_product_bytes(const tnr_engine *engine, tnr_dtype dtype, int64_t m
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
 {
     const tnri_product_kernel *kernel = &tables[engine->isa]->of[product->dtype];
-    /* Results are written in vectors of rows. */
-    if (step_of(&product->m, product->m.c) != 1 && step_of(&product->n, product->n.c) == 1) {
-        turn(product);
-    }
-    if (is_small(product, kernel)) {
-        const tnri_small small = {
-            product->m.size,
-            product->n.size,
-            product->k.size,
-            product->a,
-            step_of(&product->k, product->k.a),
-            product->b,
-            step_of(&product->k, product->k.b),
-            step_of(&product->n, product->n.b),
-            product->c,
-            step_of(&product->n, product->n.c),
-        };
-        kernel->small(&small, &product->finish);
+    const size_t element = tnr_dtype_size(product->dtype);
+    if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
+        scale(product, kernel);
         return TNR_OK;
     }
+    /* Results are written in vectors of rows. */
+    const tnri_product_axes *m = &product->m;
+    const tnri_product_axes *n = &product->n;
+    const tnri_product_axes *k = &product->k;
+    if (step_of(m, m->c) != 1 && step_of(n, n->c) == 1) {
+        turn(product);
+    }
     const double parts = tnr_dtype_real(product->dtype) != product->dtype ? 8.0 : 2.0;
-    const double work = parts * (double)product->m.size * (double)product->n.size * (double)product->k.size *
-                        (double)product->batch.size / 30.0;
+    const double work = parts * (double)m->size * (double)n->size * (double)k->size * (double)product->batch.size / 30.0;
     const int lanes = tnri_engine_lanes(engine, work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000));
+    if (product->batch.size > 1 && m->size == 1 && n->size == 1) {
+        runs_work w = {.product = product, .kernel = kernel, .element = element, .pieces = lanes};
+        w.outer = product->batch;
+        w.outer.size /= w.outer.extents[0];
+        --w.outer.rank;
+        for (int i = 0; i < w.outer.rank; ++i) {
+            w.outer.extents[i] = w.outer.extents[i + 1];
+            w.outer.a[i] = w.outer.a[i + 1];
+            w.outer.b[i] = w.outer.b[i + 1];
+            w.outer.c[i] = w.outer.c[i + 1];
+        }
+        tnri_engine_run(engine, lanes, lanes, zip_runs, &w);
+        return TNR_OK;
+    }
+    items_work items = {.batch = &product->batch, .element = element, .kernel = kernel_of(product, kernel)};
+    if (items.kernel != NULL) {
+        items.gemm = (tnri_gemm){product->finish,
+                                 m->size,
+                                 n->size,
+                                 k->size,
+                                 product->a,
+                                 step_of(m, m->a),
+                                 step_of(k, k->a),
+                                 product->b,
+                                 step_of(k, k->b),
+                                 step_of(n, n->b),
+                                 product->c,
+                                 step_of(m, m->c),
+                                 step_of(n, n->c)};
+        if (product->batch.size == 1) {
+            items.kernel(&items.gemm);
+        } else {
+            items.pieces = lanes;
+            tnri_engine_run(engine, lanes, lanes, multiply_items, &items);
+        }
+        return TNR_OK;
+    }
     const tnri_product_blocks blocks =
-        tnri_product_choose_blocks(kernel, product->dtype, product->m.size, product->n.size, product->k.size,
-                                   engine->l2_bytes, engine->l3_bytes);
+        tnri_product_choose_blocks(kernel, product->dtype, m->size, n->size, k->size, engine->l2_bytes, engine->l3_bytes);
     void *scratch;
     TNR_TRY(tnri_engine_scratch(engine, blocks.shared_bytes + (uint64_t)lanes * blocks.lane_bytes, &scratch));
     blocked(engine, product, kernel, &blocks, lanes, scratch);

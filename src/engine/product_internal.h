@@ -11,20 +11,34 @@
 
 #include "kernels/product_kernels.h"
 
+/* A summed group may have all axes of both operands. */
+#define TNRI_PRODUCT_RANK (2 * TNR_MAX_RANK)
+
 /* One group: steps in elements; the first axis varies fastest. */
 typedef struct tnri_product_axes {
     int rank;     /* 0: one index */
     int64_t size; /* product of the extents */
-    int64_t extents[TNR_MAX_RANK];
-    int64_t a[TNR_MAX_RANK]; /* 0 where the group is not in that operand */
-    int64_t b[TNR_MAX_RANK];
-    int64_t c[TNR_MAX_RANK];
+    int64_t extents[TNRI_PRODUCT_RANK];
+    int64_t a[TNRI_PRODUCT_RANK]; /* 0 where the group is not in that operand */
+    int64_t b[TNRI_PRODUCT_RANK];
+    int64_t c[TNRI_PRODUCT_RANK];
 } tnri_product_axes;
+
+/* A group of one axis; entries beyond the rank stay unset. */
+static inline void tnri_product_one(tnri_product_axes *axes, int64_t extent, int64_t a, int64_t b, int64_t c)
+{
+    axes->rank = 1;
+    axes->size = extent;
+    axes->extents[0] = extent;
+    axes->a[0] = a;
+    axes->b[0] = b;
+    axes->c[0] = c;
+}
 
 typedef struct tnri_product {
     tnr_dtype dtype;
     tnri_finish finish;
-    tnri_product_axes m, n, k, batch; /* no size is 0 */
+    tnri_product_axes m, n, k, batch; /* k alone may have a size of 0 */
     const void *a;
     const void *b;
     void *c;
@@ -44,7 +58,14 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
 /* Scratch that tnri_product_run takes at most for a product of up to these sizes, on `lanes` lanes. */
 uint64_t tnri_product_bytes(const tnr_engine *engine, tnr_dtype dtype, int64_t m, int64_t n, int64_t k);
 
-/* Compute it. Fails, before the first write, only where scratch is missing. */
+/* Products are of floats. */
+bool tnri_has_product(tnr_dtype dtype);
+
+/* Options, which may be NULL, checked. */
+tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
+                            tnri_finish *finish);
+
+/* Compute it; alpha 0 or no k reads neither a nor b. Fails, before the first write, only where scratch is missing. */
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product);
 
 #endif /* TENURE_ENGINE_PRODUCT_INTERNAL_H */

@@ -74,7 +74,7 @@ typedef struct catalogue_call {
     int axes[TNR_MAX_RANK];
     int axis_count;
     bool reversed_axes; /* pass NULL for axes */
-    tnr_matmul_options matmul;
+    tnr_product_options matmul;
     tnr_comparison comparison;
     int64_t number; /* the diagonal of a triangle, and the like */
     tnr_range ranges[TNR_MAX_RANK];

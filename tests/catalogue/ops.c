@@ -151,7 +151,7 @@ tnr_dtype catalogue_plain_dtype(const catalogue_op *op)
 
 catalogue_call catalogue_choose(catalogue_random *random, const catalogue_op *op, tnr_dtype dtype, int64_t limit)
 {
-    const tnr_matmul_options options = TNR_MATMUL_OPTIONS;
+    const tnr_product_options options = TNR_PRODUCT_OPTIONS;
     const tnr_index_options index = TNR_INDEX_OPTIONS;
     catalogue_call call = {.op = op, .dtype = dtype, .output_dtype = dtype, .matmul = options, .index = index};
     for (int i = 0; i < CATALOGUE_INPUTS; ++i) {

@@ -71,7 +71,7 @@ static void matmul_model(const catalogue_call *call, const catalogue_array *inpu
 
 static tnr_status matmul_make(tnr_engine *engine, const catalogue_call *call, const tnr_view *in, tnr_tensor **out)
 {
-    tnr_matmul_options options = call->matmul;
+    tnr_product_options options = call->matmul;
     options.beta = (tnr_scalar){0.0, 0.0};
     return tnr_matmul(engine, &in[0], &in[1], &options, out);
 }

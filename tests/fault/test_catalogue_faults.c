@@ -206,7 +206,7 @@ static void test_failing_mappings_of_allocating_forms(void **state)
 static void test_failing_scratch_of_a_packed_product(void **state)
 {
     (void)state;
-    const tnr_matmul_options options = TNR_MATMUL_OPTIONS;
+    const tnr_product_options options = TNR_PRODUCT_OPTIONS;
     catalogue_call call = {.dtype = TNR_F64,
                            .input_dtype = {TNR_F64, TNR_F64},
                            .output_dtype = TNR_F64,

@@ -101,7 +101,7 @@ static void test_MM_01_beta_zero_overwrites_and_alpha_zero_reads_nothing(void **
             put((tnr_dtype)dtype, poison.data, i, (double)NAN, (double)NAN);
             put((tnr_dtype)dtype, c.data, i, (double)i + 1.0, 0.0);
         }
-        tnr_matmul_options options = TNR_MATMUL_OPTIONS;
+        tnr_product_options options = TNR_PRODUCT_OPTIONS;
         options.alpha.re = 0.0;
         options.beta.re = 2.0;
         catalogue_ok(tnr_matmul_into(engine, &poison.view.view, &poison.view.view, &options, &c.view), "alpha 0");
@@ -307,7 +307,7 @@ static void test_MM_08_conjugate_transposes_and_large_complex_products(void **st
     tnr_view transposed;
     tnr_tensor *made = NULL;
     const void *data;
-    tnr_matmul_options options = TNR_MATMUL_OPTIONS;
+    tnr_product_options options = TNR_PRODUCT_OPTIONS;
     options.conjugate_b = true;
     catalogue_ok(tnr_view_permute(&b.view.view, NULL, &transposed), "transpose");
     catalogue_ok(tnr_matmul(engine, &a.view.view, &transposed, &options, &made), "product");

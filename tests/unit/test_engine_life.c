@@ -133,9 +133,9 @@ static void test_options_of_other_versions(void **state)
         uint64_t later;
     } newer = {TNR_ENGINE_OPTIONS, 0};
     struct {
-        tnr_matmul_options known;
+        tnr_product_options known;
         uint64_t later;
-    } product = {TNR_MATMUL_OPTIONS, 0};
+    } product = {TNR_PRODUCT_OPTIONS, 0};
     tnr_engine *engine = NULL;
     tnr_tensor *made = NULL;
     tnr_need need;

@@ -79,8 +79,9 @@ typedef struct bytes_16 {
 #include "each_dtype.inl.h"
 
 /* clang-format off */
-#define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), tile_##dtype, \
-                                    tile_direct_##dtype, small_##dtype, pack_##dtype}
+#define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
+                                    VECTOR_BYTES / (int)sizeof(type), tile_##dtype, tile_direct_##dtype, small_##dtype, \
+                                    tiny_##dtype, zip_##dtype, scale_##dtype, pack_##dtype}
 /* clang-format on */
 
 const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {

@@ -37,27 +37,39 @@ typedef struct tnri_tile {
     bool unit;              /* the rows are neighbours */
 } tnri_tile;
 
-/* A product of operands that lie regularly, the rows of a and of c side by side: element (i, p) of a is a[i + p * a_step]. */
-typedef struct tnri_small {
+/*
+ * A product of operands that lie regularly: m x k by k x n. Steps in elements. Kernels form the addresses of elements that exist and
+ * no others: steps along extents of 1 mean nothing.
+ */
+typedef struct tnri_gemm {
+    tnri_finish finish;
     int64_t m, n, k; /* >= 1 */
     const void *a;
-    int64_t a_step;
+    int64_t a_row, a_column;
     const void *b;
     int64_t b_row, b_column;
     void *c;
-    int64_t c_step;
-} tnri_small;
+    int64_t c_row, c_column;
+} tnri_gemm;
 
 /* The kernels of one dtype. */
 typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
+    int step;   /* elements of a vector */
     /* From packed slices. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
     /* The same from rows of a as they lie; tile->m may be less than mr: no other rows are read. */
     void (*tile_direct)(int64_t k, const void *a, int64_t a_step, const void *b, const tnri_tile *tile,
                         const tnri_finish *finish);
-    /* Without packing anything. */
-    void (*small)(const tnri_small *s, const tnri_finish *finish);
+    /* Without packing anything: rows of a and of c are neighbours, m >= step. */
+    void (*small)(const tnri_gemm *g);
+    /* Without packing, vectors or a question asked. */
+    void (*tiny)(const tnri_gemm *g);
+    /* c = alpha * a * b + beta * c, element by element. */
+    void (*zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step,
+                void *c, int64_t c_step);
+    /* c = beta * c. */
+    void (*scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step);
     /*
      * Pack `count` rows (of a; columns of b) by `depth` of k in slices of `slice`, filled up with zeros. Offsets in elements from
      * `from`; `unit`: the rows are neighbours; `unit_depth`: those of k are.

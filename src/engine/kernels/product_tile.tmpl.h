@@ -161,83 +161,142 @@ static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_step, const vo
 /* ---- Small products --------------------------------------------------------------------------------------------------------- */
 
 /* mv vectors of rows from row i on, by nr real columns from column j on. */
-static inline ALWAYS_INLINE void NAME(part)(const tnri_small *s, const tnri_finish *finish, int64_t i, int64_t j, int mv,
+static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64_t j, int mv,
                                             int nr)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    NAME(accumulate)(sums, mv, nr, s->k, (const REAL *)s->a + i * PARTS, s->a_step * PARTS,
-                     (const REAL *)s->b + j * s->b_column * PARTS, s->b_row * PARTS, s->b_column * PARTS);
-    NAME(finish_unit)(sums, mv, nr, (REAL *)s->c + (i + j * s->c_step) * PARTS, NULL, s->c_step, finish);
+    NAME(accumulate)(sums, mv, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+                     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+    NAME(finish_unit)(sums, mv, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
 }
 
 /* The last rows, fewer than a vector's, as the end of a vector that begins before them. */
-static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_small *s, const tnri_finish *finish, int64_t j, int nr, int rest)
+static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, int nr, int rest)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    const int64_t i = s->m - STEP;
-    NAME(accumulate)(sums, 1, nr, s->k, (const REAL *)s->a + i * PARTS, s->a_step * PARTS,
-                     (const REAL *)s->b + j * s->b_column * PARTS, s->b_row * PARTS, s->b_column * PARTS);
+    const int64_t i = g->m - STEP;
+    NAME(accumulate)(sums, 1, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+                     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     int64_t rows[MR];
     int64_t columns[NR];
     for (int r = 0; r < STEP; ++r) {
         rows[r] = i + r;
     }
     for (int q = 0; q < nr / PARTS; ++q) {
-        columns[q] = (j + q) * s->c_step;
+        columns[q] = (j + q) * g->c_column;
     }
-    const tnri_tile tile = {s->c, rows, columns, STEP, nr / PARTS, true};
-    NAME(finish_some)(sums, 1, nr, STEP - rest, &tile, finish);
+    const tnri_tile tile = {g->c, rows, columns, STEP, nr / PARTS, true};
+    NAME(finish_some)(sums, 1, nr, STEP - rest, &tile, &g->finish);
 }
 
 /* nr real columns, all rows. m >= STEP. */
-static inline ALWAYS_INLINE void NAME(columns)(const tnri_small *s, const tnri_finish *finish, int64_t j, int nr)
+static inline ALWAYS_INLINE void NAME(columns)(const tnri_gemm *g, int64_t j, int nr)
 {
     int64_t i = 0;
     if (nr == PARTS) {
-        for (; i + 2 * MR <= s->m; i += 2 * MR) {
-            NAME(part)(s, finish, i, j, 2 * TILE_VECTORS, nr);
+        for (; i + 2 * MR <= g->m; i += 2 * MR) {
+            NAME(part)(g, i, j, 2 * TILE_VECTORS, nr);
         }
     }
-    for (; i + MR <= s->m; i += MR) {
-        NAME(part)(s, finish, i, j, TILE_VECTORS, nr);
+    for (; i + MR <= g->m; i += MR) {
+        NAME(part)(g, i, j, TILE_VECTORS, nr);
     }
-    if (TILE_VECTORS > 3 && i + 3 * STEP <= s->m) {
-        NAME(part)(s, finish, i, j, TILE_VECTORS > 3 ? 3 : 1, nr);
+    if (TILE_VECTORS > 3 && i + 3 * STEP <= g->m) {
+        NAME(part)(g, i, j, TILE_VECTORS > 3 ? 3 : 1, nr);
         i += 3 * STEP;
     }
-    if (TILE_VECTORS > 2 && i + 2 * STEP <= s->m) {
-        NAME(part)(s, finish, i, j, TILE_VECTORS > 2 ? 2 : 1, nr);
+    if (TILE_VECTORS > 2 && i + 2 * STEP <= g->m) {
+        NAME(part)(g, i, j, TILE_VECTORS > 2 ? 2 : 1, nr);
         i += 2 * STEP;
     }
-    if (i + STEP <= s->m) {
-        NAME(part)(s, finish, i, j, 1, nr);
+    if (i + STEP <= g->m) {
+        NAME(part)(g, i, j, 1, nr);
         i += STEP;
     }
-    if (i < s->m) {
-        NAME(last_rows)(s, finish, j, nr, (int)(s->m - i));
+    if (i < g->m) {
+        NAME(last_rows)(g, j, nr, (int)(g->m - i));
     }
 }
 
-static void NAME(small)(const tnri_small *s, const tnri_finish *finish)
+static void NAME(small)(const tnri_gemm *g)
 {
     int64_t j = 0;
-    for (; j + NR <= s->n; j += NR) {
-        NAME(columns)(s, finish, j, TILE_COLUMNS);
+    for (; j + NR <= g->n; j += NR) {
+        NAME(columns)(g, j, TILE_COLUMNS);
     }
 #if TILE_COLUMNS == 8
-    if (j + 4 / PARTS <= s->n) {
-        NAME(columns)(s, finish, j, 4);
+    if (j + 4 / PARTS <= g->n) {
+        NAME(columns)(g, j, 4);
         j += 4 / PARTS;
     }
 #endif
-    for (; j + 2 / PARTS <= s->n; j += 2 / PARTS) {
-        NAME(columns)(s, finish, j, 2);
+    for (; j + 2 / PARTS <= g->n; j += 2 / PARTS) {
+        NAME(columns)(g, j, 2);
     }
 #if KIND != KIND_COMPLEX
-    if (j < s->n) {
-        NAME(columns)(s, finish, j, 1);
+    if (j < g->n) {
+        NAME(columns)(g, j, 1);
     }
 #endif
+}
+
+/* ---- Without vectors --------------------------------------------------------------------------------------------------------- */
+
+static inline ALWAYS_INLINE T NAME(finished)(const tnri_finish *finish, T value, const T *c)
+{
+    if (finish->plain) {
+        return value;
+    }
+    value = NAME(times)(NAME(scalar)(finish->alpha), value);
+    return finish->overwrite ? value : NAME(plus)(value, NAME(times)(NAME(scalar)(finish->beta), *c));
+}
+
+static void NAME(tiny)(const tnri_gemm *g)
+{
+    const T *a = g->a;
+    const T *b = g->b;
+    T *c = g->c;
+    const REAL sign_a = g->finish.conjugate_a ? (REAL)-1 : (REAL)1;
+    const REAL sign_b = g->finish.conjugate_b ? (REAL)-1 : (REAL)1;
+    for (int64_t j = 0; j < g->n; ++j) {
+        for (int64_t i = 0; i < g->m; ++i) {
+            const T *x = a + i * g->a_row;
+            const T *y = b + j * g->b_column;
+            T sum = NAME(times)(NAME(conjugated)(*x, sign_a), NAME(conjugated)(*y, sign_b));
+            for (int64_t p = 1; p < g->k; ++p) {
+                sum = NAME(plus)(sum, NAME(times)(NAME(conjugated)(x[p * g->a_column], sign_a),
+                                                   NAME(conjugated)(y[p * g->b_row], sign_b)));
+            }
+            T *to = c + i * g->c_row + j * g->c_column;
+            *to = NAME(finished)(&g->finish, sum, to);
+        }
+    }
+}
+
+static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step,
+                      void *c, int64_t c_step)
+{
+    const tnri_finish how = *finish;
+    const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;
+    const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
+    const T *x = a;
+    const T *y = b;
+    T *to = c;
+    TNRI_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) {
+        const T value = NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
+        to[i * c_step] = NAME(finished)(&how, value, to + i * c_step);
+    }
+}
+
+static void NAME(scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step)
+{
+    const T beta = NAME(scalar)(finish->beta);
+    const T zero = NAME(scalar)((tnr_c64){0.0, 0.0});
+    T *to = c;
+    for (int64_t i = 0; i < count; ++i) {
+        to[i * c_step] = finish->overwrite ? zero : NAME(times)(beta, to[i * c_step]);
+    }
 }
 
 #undef VEC

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file contract.h
+ * Contractions: products of two tensors summed over common axes. The rules of every operation are in engine.h.
+ *
+ * Each axis has a label, a letter (a to z, A to Z) or a digit, one character per axis in the order of the axes. What a label is follows from
+ * where it stands:
+ *
+ *   in a, b and out    an index of all three (batch)
+ *   in one and out     an index of the result
+ *   in a and b         summed
+ *   in one alone       summed too
+ *   twice in one       its diagonal, any number of times
+ *
+ * One label has one extent everywhere: 1 does not stretch. "ik", "kj" and "ij" are the matrix product; "bik", "bkj" and "bij" a batch of
+ * them; "i", "j" and "ij" the outer product; "ab", "ab" and "" the sum of all products, of rank 0.
+ */
+#ifndef TENURE_CONTRACT_H
+#define TENURE_CONTRACT_H
+
+#include "tenure/product.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * out = alpha * (a b, summed) for operands of any layout, none of which is copied as a whole; out's axes come in the order of
+ * out_labels. f32 f64 c32 c64; options NULL: defaults, beta must be 0. An index that is summed over nothing (extent 0) gives zeros.
+ *
+ * TNR_ERR_ARGUMENT for a character that is no label, a label of out that is in neither operand or twice in out; TNR_ERR_SHAPE for
+ * labels of another number than the view's axes, and for a label with two extents. Scratch as in tnr_matmul_into.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels,
+                                               const tnr_view *b, const char *b_labels, const char *out_labels,
+                                               const tnr_product_options *options, tnr_tensor **out);
+
+/** out = alpha * (a b, summed) + beta * out. With beta 0 whatever out held does not matter. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_contract_into(tnr_engine *engine, const tnr_view *a, const char *a_labels,
+                                                    const tnr_view *b, const char *b_labels, const char *out_labels,
+                                                    const tnr_product_options *options, const tnr_view_mut *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TENURE_CONTRACT_H */

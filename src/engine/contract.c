@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contractions: labels to groups of axes, and these to a product (product_internal.h).
+ *
+ * A label that occurs several times in an operand is one axis whose step is the sum of theirs. A label that only one operand has is
+ * summed with the others: the operand that lacks it does not move along it.
+ */
+#include "product_internal.h"
+#include "tenure/contract.h"
+
+#define LABELS (26 + 26 + 10)
+
+/* What is known of one label. */
+typedef struct label {
+    int64_t extent;
+    int64_t a, b, c;          /* steps */
+    bool in_a, in_b, in_c;
+} label;
+
+typedef struct labels {
+    label of[LABELS];
+    int order[LABELS]; /* as they were met first */
+    int count;
+} labels;
+
+static int label_number(char character)
+{
+    if (character >= 'a' && character <= 'z') {
+        return character - 'a';
+    }
+    if (character >= 'A' && character <= 'Z') {
+        return 26 + character - 'A';
+    }
+    return character >= '0' && character <= '9' ? 52 + character - '0' : -1;
+}
+
+static tnr_status number_of(const char *op, const char *name, char character, int *number)
+{
+    *number = label_number(character);
+    TNR_REQUIRE(*number >= 0, TNR_ERR_ARGUMENT, "%s: labels of %s: character 0x%02x is neither a letter nor a digit", op, name,
+                (unsigned)(unsigned char)character);
+    return TNR_OK;
+}
+
+static tnr_status count_of(const char *op, const char *name, const char *text, size_t *count)
+{
+    TNR_REQUIRE(text != NULL, TNR_ERR_ARGUMENT, "%s: labels of %s are NULL", op, name);
+    *count = 0;
+    while (*count <= TNR_MAX_RANK && text[*count] != '\0') {
+        ++*count;
+    }
+    return TNR_OK;
+}
+
+/* The labels of an operand and what its view says of them. */
+static tnr_status read_operand(const char *op, const char *name, const tnr_view *view, const char *text, bool second,
+                               labels *all)
+{
+    size_t count;
+    TNR_TRY(count_of(op, name, text, &count));
+    TNR_REQUIRE(count == (size_t)view->rank, TNR_ERR_SHAPE, "%s: %s has rank %d, and labels for %s%d axes", op, name,
+                (int)view->rank, count > TNR_MAX_RANK ? "more than " : "",
+                (int)(count > TNR_MAX_RANK ? (size_t)TNR_MAX_RANK : count));
+    for (int i = 0; i < view->rank; ++i) {
+        int number;
+        TNR_TRY(number_of(op, name, text[i], &number));
+        label *l = &all->of[number];
+        if (!l->in_a && !l->in_b) {
+            l->extent = view->shape[i];
+            all->order[all->count++] = number;
+        }
+        TNR_REQUIRE(l->extent == view->shape[i], TNR_ERR_SHAPE, "%s: label %c has extents %lld and, in %s, %lld", op, text[i],
+                    TNRI_LL(l->extent), name, TNRI_LL(view->shape[i]));
+        /* the step along an extent of 1 means nothing and may be anything */
+        const int64_t step = view->shape[i] == 1 ? 0 : view->strides[i];
+        if (second) {
+            l->in_b = true;
+            l->b += step;
+        } else {
+            l->in_a = true;
+            l->a += step;
+        }
+    }
+    return TNR_OK;
+}
+
+static tnr_status read_result(const char *op, const char *text, labels *all, int *rank, int64_t *shape)
+{
+    size_t count;
+    TNR_TRY(count_of(op, "out", text, &count));
+    TNR_REQUIRE(count <= TNR_MAX_RANK, TNR_ERR_SHAPE, "%s: labels of out are for more than %d axes", op, TNR_MAX_RANK);
+    for (size_t i = 0; i < count; ++i) {
+        int number;
+        TNR_TRY(number_of(op, "out", text[i], &number));
+        label *l = &all->of[number];
+        TNR_REQUIRE(l->in_a || l->in_b, TNR_ERR_ARGUMENT, "%s: label %c of out is in neither operand", op, text[i]);
+        TNR_REQUIRE(!l->in_c, TNR_ERR_ARGUMENT, "%s: label %c is twice in out", op, text[i]);
+        l->in_c = true;
+        shape[i] = l->extent;
+    }
+    *rank = (int)count;
+    return TNR_OK;
+}
+
+static int64_t distance(int64_t step) { return step < 0 ? -step : step; }
+
+/* Put an axis where its step in the result, else in the operand, belongs in ascending order. */
+static void add_axis(tnri_product_axes *axes, const label *l)
+{
+    axes->size *= l->extent;
+    if (l->extent == 1) {
+        return;
+    }
+    int at = axes->rank++;
+    for (; at > 0; --at) {
+        const int64_t before = axes->c[at - 1] != 0 ? axes->c[at - 1] : axes->a[at - 1] != 0 ? axes->a[at - 1] : axes->b[at - 1];
+        const int64_t own = l->in_c ? l->c : l->a != 0 ? l->a : l->b;
+        if (distance(before) <= distance(own)) {
+            break;
+        }
+        axes->extents[at] = axes->extents[at - 1];
+        axes->a[at] = axes->a[at - 1];
+        axes->b[at] = axes->b[at - 1];
+        axes->c[at] = axes->c[at - 1];
+    }
+    axes->extents[at] = l->extent;
+    axes->a[at] = l->a;
+    axes->b[at] = l->b;
+    axes->c[at] = l->c;
+}
+
+/* Neighbours that are one axis in every operand become one. */
+static void fuse(tnri_product_axes *axes)
+{
+    int last = 0;
+    for (int i = 1; i < axes->rank; ++i) {
+        const int64_t extent = axes->extents[last];
+        if (axes->a[i] == axes->a[last] * extent && axes->b[i] == axes->b[last] * extent &&
+            axes->c[i] == axes->c[last] * extent) {
+            axes->extents[last] *= axes->extents[i];
+            continue;
+        }
+        ++last;
+        axes->extents[last] = axes->extents[i];
+        axes->a[last] = axes->a[i];
+        axes->b[last] = axes->b[i];
+        axes->c[last] = axes->c[i];
+    }
+    axes->rank = axes->rank > 0 ? last + 1 : 0;
+}
+
+/* Operands are leased and nothing is written yet. */
+static tnr_status compute(tnr_engine *engine, labels *all, const char *out_labels, const tnri_call *call,
+                          tnri_product *product)
+{
+    tnri_product_axes *const groups[] = {&product->m, &product->n, &product->k, &product->batch};
+    for (int i = 0; i < 4; ++i) {
+        groups[i]->rank = 0;
+        groups[i]->size = 1;
+    }
+    for (int i = 0; i < call->rank; ++i) {
+        all->of[label_number(out_labels[i])].c = call->shape[i] == 1 ? 0 : call->out->strides[i];
+    }
+    for (int i = 0; i < all->count; ++i) {
+        const label *l = &all->of[all->order[i]];
+        add_axis(!l->in_c ? &product->k : l->in_a && l->in_b ? &product->batch : l->in_a ? &product->m : &product->n, l);
+    }
+    if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
+        return TNR_OK;
+    }
+    fuse(&product->m);
+    fuse(&product->n);
+    fuse(&product->k);
+    fuse(&product->batch);
+    product->dtype = call->dtype;
+    product->a = call->operands[1].data;
+    product->b = call->operands[2].data;
+    product->c = call->operands[0].data;
+    return tnri_product_run(engine, product);
+}
+
+static tnr_status inside(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
+                         const char *out_labels, const tnr_product_options *options, tnri_target target)
+{
+    static const char *const op = "contract";
+    TNRI_CHECK_VIEW(op, "a", a);
+    TNRI_CHECK_VIEW(op, "b", b);
+    if (TNRI_UNLIKELY(a->dtype != b->dtype)) {
+        return tnri_fail_dtype(op, a->dtype, b->dtype);
+    }
+    labels all = {.count = 0};
+    int rank;
+    int64_t shape[TNR_MAX_RANK];
+    TNR_TRY(read_operand(op, "a", a, a_labels, false, &all));
+    TNR_TRY(read_operand(op, "b", b, b_labels, true, &all));
+    TNR_TRY(read_result(op, out_labels, &all, &rank, shape));
+    TNR_TRY(tnri_check_into(op, target.into, a->dtype, rank, shape));
+    if (TNRI_UNLIKELY(!tnri_has_product(a->dtype))) {
+        return tnri_fail_unsupported(op, a->dtype);
+    }
+    tnri_product product;
+    TNR_TRY(tnri_finish_take(op, options, a->dtype, target.into != NULL, &product.finish));
+    tnri_call call;
+    call.op = op;
+    call.inputs = 2;
+    call.dtype = a->dtype;
+    call.rank = rank;
+    call.shape = shape;
+    call.reason = TNR_ALLOCATION_OUTPUT;
+    call.aliasing = product.finish.overwrite ? TNRI_APART : TNRI_READ_BACK;
+    call.operands[1].view = a;
+    call.operands[2].view = b;
+    TNR_TRY(tnri_call_begin(engine, &call, target));
+    return tnri_call_end(&call, target, compute(engine, &all, out_labels, &call, &product));
+}
+
+static tnr_status run(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
+                      const char *out_labels, const tnr_product_options *options, tnri_target target)
+{
+    TNR_TRY(tnri_engine_enter("contract", engine, tnri_target_named(&target)));
+    return tnri_engine_leave(engine, inside(engine, a, a_labels, b, b_labels, out_labels, options, target));
+}
+
+tnr_status tnr_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
+                        const char *out_labels, const tnr_product_options *options, tnr_tensor **out)
+{
+    return run(engine, a, a_labels, b, b_labels, out_labels, options, (tnri_target){.made = out});
+}
+
+tnr_status tnr_contract_into(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b,
+                             const char *b_labels, const char *out_labels, const tnr_product_options *options,
+                             const tnr_view_mut *out)
+{
+    return run(engine, a, a_labels, b, b_labels, out_labels, options, (tnri_target){.into = out});
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Settings of products, checked, as kernels want them. */
+#include "product_internal.h"
+
+bool tnri_has_product(tnr_dtype dtype)
+{
+    static const bool floats[TNR_DTYPE_END] = {[TNR_F32] = true, [TNR_F64] = true, [TNR_C32] = true, [TNR_C64] = true};
+    return floats[dtype];
+}
+
+/* The scalar as the dtype has it. */
+static tnr_c64 rounded(tnr_dtype dtype, tnr_scalar scalar)
+{
+    static const bool single[TNR_DTYPE_END] = {[TNR_F32] = true, [TNR_C32] = true};
+    const tnr_c64 exact = {scalar.re, tnr_dtype_real(dtype) != dtype ? scalar.im : 0.0};
+    return single[dtype] ? (tnr_c64){(double)(float)exact.re, (double)(float)exact.im} : exact;
+}
+
+static bool is_real(tnr_c64 scalar, double value) { return scalar.re == value && scalar.im == 0.0; }
+
+tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
+                            tnri_finish *finish)
+{
+    if (options == NULL) {
+        *finish = (tnri_finish){.plain = true, .overwrite = true, .alpha = {1.0, 0.0}};
+        return TNR_OK;
+    }
+    tnr_product_options taken = TNR_PRODUCT_OPTIONS;
+    TNR_TRY(tnri_options_take(op, options, sizeof taken, &taken, sizeof taken));
+    finish->alpha = rounded(dtype, taken.alpha);
+    finish->beta = rounded(dtype, taken.beta);
+    finish->overwrite = is_real(finish->beta, 0.0);
+    finish->plain = finish->overwrite && is_real(finish->alpha, 1.0);
+    const bool complex = tnr_dtype_real(dtype) != dtype;
+    finish->conjugate_a = complex && taken.conjugate_a;
+    finish->conjugate_b = complex && taken.conjugate_b;
+    TNR_REQUIRE(finish->overwrite || into, TNR_ERR_ARGUMENT, "%s: beta must be 0 where there is no output yet", op);
+    return TNR_OK;
+}
