@@ -78,6 +78,28 @@ static bool regular(const int64_t *offsets, int64_t count, int64_t *step)
     return true;
 }
 
+/* All whole slices have the same step. */
+static bool slices_regular(const int64_t *offsets, int64_t count, int slice, int64_t *step)
+{
+    for (int64_t i = 0; i + slice <= count; i += slice) {
+        int64_t own;
+        if (!regular(offsets + i, slice, &own) || (i > 0 && own != *step)) {
+            return false;
+        }
+        *step = own;
+    }
+    return count >= slice;
+}
+
+/* What comes of the next part of k is added to what is there. */
+static void add_next(tnri_finish *finish)
+{
+    finish->add = finish->alpha.re == 1.0 && finish->alpha.im == 0.0;
+    finish->plain = false;
+    finish->overwrite = false;
+    finish->beta = (tnr_c64){1.0, 0.0};
+}
+
 /* ---- One block of b and what is made with it --------------------------------------------------------------------------------- */
 
 typedef struct block_work {
@@ -92,10 +114,11 @@ typedef struct block_work {
     char *packed_b;
     int64_t *n_in_b, *n_in_c, *k_in_a, *k_in_b;
     int64_t columns, depth; /* of this block */
-    int64_t a_step;         /* k is regular in a: its step */
-    bool k_regular;
     bool k_unit_a, k_unit_b, n_unit_b;
-    bool direct;       /* rows of a that are neighbours are not packed */
+    bool direct_a;          /* slices of a whose rows are neighbours are not packed; then */
+    int64_t a_column;       /* the step along k */
+    bool direct_b;          /* whole slices of b are not packed; then */
+    int64_t b_row, b_column;
     char *lanes_room;  /* lane_bytes for each */
     int64_t row_parts; /* pieces are a grid: parts of the rows by parts of the columns */
     int64_t column_parts;
@@ -116,9 +139,30 @@ static void pack_b(void *context, int64_t piece)
     int64_t begin;
     int64_t end;
     part_of(w->columns, w->kernel->nr, w->row_parts * w->column_parts, piece, &begin, &end);
+    if (w->direct_b) { /* all but what is no whole slice */
+        begin = end - end % w->kernel->nr;
+    }
     if (begin < end) {
         w->kernel->pack(w->packed_b + (size_t)(begin * w->depth) * w->element, w->b, w->n_in_b + begin, end - begin,
                         w->n_unit_b, w->k_in_b, w->depth, w->k_unit_b, w->kernel->nr);
+    }
+}
+
+/* One tile: `a` is a packed slice, or, with `as_it_lies`, the slice's first element. */
+static void one_tile(const block_work *w, const char *a, bool as_it_lies, int64_t j, tnri_tile *tile)
+{
+    const tnri_product_kernel *kernel = w->kernel;
+    const int64_t left = w->columns - j;
+    tile->n = left < kernel->nr ? (int)left : kernel->nr;
+    tile->columns = w->n_in_c + j;
+    const char *packed_b = w->packed_b + (size_t)(j * w->depth) * w->element;
+    if (w->direct_b && tile->n == kernel->nr) {
+        const char *b = w->b + (w->n_in_b[j] + w->k_in_b[0]) * (int64_t)w->element;
+        kernel->tile_direct(w->depth, a, as_it_lies ? w->a_column : kernel->mr, b, w->b_row, w->b_column, tile, &w->finish);
+    } else if (as_it_lies) {
+        kernel->tile_direct(w->depth, a, w->a_column, packed_b, kernel->nr, 1, tile, &w->finish);
+    } else {
+        kernel->tile(w->depth, a, packed_b, tile, &w->finish);
     }
 }
 
@@ -126,18 +170,16 @@ static void pack_b(void *context, int64_t piece)
 static void multiply_packed(const block_work *w, const char *packed_a, const int64_t *rows, const bool *unit, int64_t count,
                             int64_t begin, int64_t end)
 {
-    const tnri_product_kernel *kernel = w->kernel;
-    const size_t slice_a = (size_t)(kernel->mr * w->depth) * w->element;
-    const size_t slice_b = (size_t)w->depth * w->element;
-    for (int64_t j = begin; j < end; j += kernel->nr) {
-        const char *b = w->packed_b + (size_t)j * slice_b;
+    const int mr = w->kernel->mr;
+    const size_t slice = (size_t)(mr * w->depth) * w->element;
+    tnri_tile tile = {.c = w->c};
+    for (int64_t j = begin; j < end; j += w->kernel->nr) {
         const char *a = packed_a;
-        tnri_tile tile = {w->c, rows, w->n_in_c + j, 0, end - j < kernel->nr ? (int)(end - j) : kernel->nr, false};
-        for (int64_t i = 0; i < count; i += kernel->mr, a += slice_a) {
+        for (int64_t i = 0; i < count; i += mr, a += slice) {
             tile.rows = rows + i;
-            tile.m = count - i < kernel->mr ? (int)(count - i) : kernel->mr;
-            tile.unit = unit[i / kernel->mr];
-            kernel->tile(w->depth, a, b, &tile, &w->finish);
+            tile.m = count - i < mr ? (int)(count - i) : mr;
+            tile.unit = unit[i / mr];
+            one_tile(w, a, false, j, &tile);
         }
     }
 }
@@ -147,24 +189,19 @@ static void multiply_direct(const block_work *w, char *packed_a, const int64_t *
                             int64_t count, int64_t begin, int64_t end)
 {
     const tnri_product_kernel *kernel = w->kernel;
-    const size_t slice_b = (size_t)w->depth * w->element;
+    tnri_tile tile = {.c = w->c};
     for (int64_t i = 0; i < count; i += kernel->mr) {
-        tnri_tile tile = {w->c, rows + i, NULL, count - i < kernel->mr ? (int)(count - i) : kernel->mr, kernel->nr,
-                          unit[i / kernel->mr]};
-        const bool whole = tile.m == kernel->mr && neighbours(in_a + i, kernel->mr);
-        if (!whole) {
-            kernel->pack(packed_a, w->a, in_a + i, tile.m, false, w->k_in_a, w->depth, w->k_unit_a, kernel->mr);
-        }
+        tile.rows = rows + i;
+        tile.m = count - i < kernel->mr ? (int)(count - i) : kernel->mr;
+        tile.unit = unit[i / kernel->mr];
+        const bool as_it_lies = tile.m == kernel->mr && neighbours(in_a + i, kernel->mr);
         const char *a = w->a + (in_a[i] + w->k_in_a[0]) * (int64_t)w->element;
+        if (!as_it_lies) {
+            kernel->pack(packed_a, w->a, in_a + i, tile.m, false, w->k_in_a, w->depth, w->k_unit_a, kernel->mr);
+            a = packed_a;
+        }
         for (int64_t j = begin; j < end; j += kernel->nr) {
-            const char *b = w->packed_b + (size_t)j * slice_b;
-            tile.columns = w->n_in_c + j;
-            tile.n = end - j < kernel->nr ? (int)(end - j) : kernel->nr;
-            if (whole) {
-                kernel->tile_direct(w->depth, a, w->a_step, b, &tile, &w->finish);
-            } else {
-                kernel->tile(w->depth, packed_a, b, &tile, &w->finish);
-            }
+            one_tile(w, a, as_it_lies, j, &tile);
         }
     }
 }
@@ -197,7 +234,7 @@ static void multiply(void *context, int64_t piece)
             unit[i / kernel->mr] = neighbours(in_c + i, live);
             unit_a = unit_a && neighbours(in_a + i, live);
         }
-        if (w->direct) {
+        if (w->direct_a) {
             multiply_direct(w, packed_a, in_a, in_c, unit, count, begin, end);
         } else {
             kernel->pack(packed_a, w->a, in_a, count, unit_a, w->k_in_a, w->depth, w->k_unit_a, kernel->mr);
@@ -245,19 +282,20 @@ static void blocked(tnr_engine *engine, const tnri_product *product, const tnri_
             for (int64_t i = 0; i < w.columns && w.n_unit_b; i += kernel->nr) {
                 w.n_unit_b = neighbours(w.n_in_b + i, w.columns - i < kernel->nr ? w.columns - i : kernel->nr);
             }
+            const bool n_regular = slices_regular(w.n_in_b, w.columns, kernel->nr, &w.b_column);
             w.finish = product->finish;
             for (int64_t p = 0; p < product->k.size; p += blocks->kc) {
                 w.depth = product->k.size - p < blocks->kc ? product->k.size - p : blocks->kc;
                 table_offsets(&product->k, product->k.a, product->k.b, p, w.depth, w.k_in_a, w.k_in_b);
-                w.k_regular = regular(w.k_in_a, w.depth, &w.a_step);
                 w.k_unit_a = neighbours(w.k_in_a, w.depth);
                 w.k_unit_b = neighbours(w.k_in_b, w.depth);
-                w.direct = w.k_regular && !w.k_unit_a && w.columns <= 8 * (int64_t)kernel->nr;
+                w.direct_a = w.columns <= 8 * (int64_t)kernel->nr && !w.k_unit_a &&
+                             regular(w.k_in_a, w.depth, &w.a_column);
+                w.direct_b = n_regular && product->m.size <= 8 * (int64_t)kernel->mr &&
+                             regular(w.k_in_b, w.depth, &w.b_row);
                 tnri_engine_run(engine, lanes, lanes, pack_b, &w);
                 tnri_engine_run(engine, lanes, lanes, multiply, &w);
-                w.finish.plain = false; /* the next part is added */
-                w.finish.overwrite = false;
-                w.finish.beta = (tnr_c64){1.0, 0.0};
+                add_next(&w.finish);
             }
         }
     }
@@ -341,9 +379,7 @@ static void zip_runs(void *context, int64_t piece)
                            (const char *)product->a + (in_a + k_in_a + first * a_step) * (int64_t)w->element, a_step,
                            (const char *)product->b + (in_b + k_in_b + first * b_step) * (int64_t)w->element, b_step,
                            (char *)product->c + (in_c + first * c_step) * (int64_t)w->element, c_step);
-            finish.plain = false;
-            finish.overwrite = false;
-            finish.beta = (tnr_c64){1.0, 0.0};
+            add_next(&finish);
         }
     }
 }

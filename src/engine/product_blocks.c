@@ -5,7 +5,7 @@
  */
 #include "product_internal.h"
 
-#define DEPTH 256        /* kc of 8-byte elements */
+#define DEPTH 256         /* kc: a slice has as many bytes per k for every dtype */
 #define MOST_COLUMNS 4096 /* nc: b's block is read once from memory for each block of a; more buys nothing */
 #define NO_L3_BYTES (4 << 20)
 
@@ -27,7 +27,7 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
 {
     const int64_t element = (int64_t)tnr_dtype_size(dtype);
     tnri_product_blocks blocks;
-    blocks.kc = even(k, at_least(DEPTH * 8 / element, 64), 4);
+    blocks.kc = even(k, DEPTH, 4);
     const int64_t rows = (int64_t)(l2_bytes / 2) / (blocks.kc * element);
     blocks.mc = even(m, at_least(rows / kernel->mr * kernel->mr, kernel->mr), kernel->mr);
     const int64_t columns = (int64_t)((l3_bytes > 0 ? l3_bytes : NO_L3_BYTES) / 2) / (blocks.kc * element);

@@ -59,10 +59,15 @@ typedef struct bytes_16 {
     uint64_t half[2];
 } bytes_16;
 
+typedef uint32_t quad_4 __attribute__((vector_size(16)));
+typedef uint64_t quad_8 __attribute__((vector_size(32)));
+
 #define E uint32_t
+#define QUAD quad_4
 #define SIZED(x) x##_4
 #include "product_pack.tmpl.h"
 #define E uint64_t
+#define QUAD quad_8
 #define SIZED(x) x##_8
 #include "product_pack.tmpl.h"
 #define E bytes_16

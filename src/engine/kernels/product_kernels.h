@@ -23,6 +23,7 @@
 typedef struct tnri_finish {
     bool plain;     /* alpha is 1 and beta 0 */
     bool overwrite; /* beta is 0: c is not read */
+    bool add;       /* alpha and beta are 1 */
     bool conjugate_a;
     bool conjugate_b;
     tnr_c64 alpha, beta; /* as the dtype rounds them; real for real dtypes */
@@ -58,9 +59,9 @@ typedef struct tnri_product_kernel {
     int step;   /* elements of a vector */
     /* From packed slices. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
-    /* The same from rows of a as they lie; tile->m may be less than mr: no other rows are read. */
-    void (*tile_direct)(int64_t k, const void *a, int64_t a_step, const void *b, const tnri_tile *tile,
-                        const tnri_finish *finish);
+    /* The same from operands as they lie, rows of a being neighbours: all mr rows and all nr columns are read. */
+    void (*tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,
+                        const tnri_tile *tile, const tnri_finish *finish);
     /* Without packing anything: rows of a and of c are neighbours, m >= step. */
     void (*small)(const tnri_gemm *g);
     /* Without packing, vectors or a question asked. */

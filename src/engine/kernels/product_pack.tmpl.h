@@ -1,31 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packing of elements of one size: E the type, SIZED(x) the suffix. See product_kernels.h. */
+/* Packing of elements of one size: E the type, QUAD a vector of four or undefined, SIZED(x) the suffix. See product_kernels.h. */
 
-/* Slices whose rows are neighbours: a few vectors per k. */
+/* Slices whose rows are neighbours: some 16 bytes at a time per k. */
 static void SIZED(pack_unit)(E *restrict to, const E *restrict from, const int64_t *depths, int64_t depth, int slice)
 {
-    for (int64_t p = 0; p < depth; ++p, to += slice) {
-        memcpy(to, from + depths[p], (size_t)slice * sizeof(E));
+    const int bytes = slice * (int)sizeof(E);
+    for (int64_t p = 0; p < depth; ++p) {
+        const char *source = (const char *)(from + depths[p]);
+        char *target = (char *)(to + p * slice);
+        int at = 0;
+        for (; at + 16 <= bytes; at += 16) {
+            memcpy(target + at, source + at, 16);
+        }
+        for (; at < bytes; at += (int)sizeof(E)) {
+            memcpy(target + at, source + at, sizeof(E));
+        }
     }
 }
 
-/* Rows whose elements along k are neighbours, eight of them at a time: read in lines, written side by side. */
+#ifdef QUAD
+/* Four rows by four of k, turned. */
+static inline void SIZED(turn)(E *to, int slice, const E *w, const E *x, const E *y, const E *z)
+{
+    QUAD a;
+    QUAD b;
+    QUAD c;
+    QUAD d;
+    memcpy(&a, w, sizeof a);
+    memcpy(&b, x, sizeof b);
+    memcpy(&c, y, sizeof c);
+    memcpy(&d, z, sizeof d);
+    const QUAD low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const QUAD high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const QUAD low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const QUAD high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    a = __builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5);
+    b = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
+    c = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
+    d = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
+    memcpy(to, &a, sizeof a);
+    memcpy(to + slice, &b, sizeof b);
+    memcpy(to + 2 * slice, &c, sizeof c);
+    memcpy(to + 3 * slice, &d, sizeof d);
+}
+#endif
+
+/* Rows whose elements along k are neighbours: read in lines, written side by side. */
 static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int64_t *rows, int live, int64_t depth,
                               int slice)
 {
     int64_t p = 0;
-    for (; p + 8 <= depth; p += 8, to += 8 * (int64_t)slice) {
-        for (int r = 0; r < live; ++r) {
-            const E *line = from + rows[r] + p;
-            E *at = to + r;
+#ifdef QUAD
+    for (; p + 8 <= depth; p += 8) {
+        E *at = to + p * slice;
+        const E *line = from + p;
+        int r = 0;
+        for (; r + 4 <= live; r += 4) {
+            const E *w = line + rows[r];
+            const E *x = line + rows[r + 1];
+            const E *y = line + rows[r + 2];
+            const E *z = line + rows[r + 3];
+            SIZED(turn)(at + r, slice, w, x, y, z);
+            SIZED(turn)(at + 4 * slice + r, slice, w + 4, x + 4, y + 4, z + 4);
+        }
+        for (; r < live; ++r) {
             for (int q = 0; q < 8; ++q) {
-                at[q * slice] = line[q];
+                at[q * slice + r] = line[rows[r] + q];
             }
         }
     }
-    for (; p < depth; ++p, to += slice) {
+#endif
+    for (; p < depth; ++p) {
         for (int r = 0; r < live; ++r) {
-            to[r] = from[rows[r] + p];
+            to[p * slice + r] = from[rows[r] + p];
         }
     }
 }
@@ -56,4 +103,5 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
 }
 
 #undef E
+#undef QUAD
 #undef SIZED

@@ -95,7 +95,9 @@ static inline ALWAYS_INLINE void NAME(finish_unit)(VEC sums[TILE_COLUMNS][2 * TI
 #else
             VEC v = sums[j][i];
 #endif
-            if (!finish->plain) {
+            if (finish->add) {
+                v += *to;
+            } else if (!finish->plain) {
 #if KIND == KIND_COMPLEX
                 v = NAME(scaled)(v, alpha_re, alpha_im);
                 if (!finish->overwrite) {
@@ -134,28 +136,41 @@ static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TI
     }
 }
 
-static inline ALWAYS_INLINE void NAME(one_tile)(int64_t k, const REAL *a, int64_t a_step, const REAL *b,
-                                                const tnri_tile *tile, const tnri_finish *finish)
+static inline ALWAYS_INLINE void NAME(one_tile)(int mv, int64_t k, const REAL *a, int64_t a_step, const REAL *b,
+                                                int64_t b_row, int64_t b_column, const tnri_tile *tile,
+                                                const tnri_finish *finish)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    NAME(accumulate)(sums, TILE_VECTORS, TILE_COLUMNS, k, a, a_step, b, TILE_COLUMNS, PARTS);
-    if (tile->unit && tile->m == MR && tile->n == NR) {
-        NAME(finish_unit)(sums, TILE_VECTORS, TILE_COLUMNS, (REAL *)tile->c + tile->rows[0] * PARTS, tile->columns, 0,
-                          finish);
+    NAME(accumulate)(sums, mv, TILE_COLUMNS, k, a, a_step, b, b_row, b_column);
+    if (tile->unit && tile->m == mv * STEP && tile->n == NR) {
+        NAME(finish_unit)(sums, mv, TILE_COLUMNS, (REAL *)tile->c + tile->rows[0] * PARTS, tile->columns, 0, finish);
     } else {
-        NAME(finish_some)(sums, TILE_VECTORS, TILE_COLUMNS, 0, tile, finish);
+        NAME(finish_some)(sums, mv, TILE_COLUMNS, 0, tile, finish);
+    }
+}
+
+/* Few rows: as many vectors as they take. */
+static inline ALWAYS_INLINE void NAME(low_tile)(int64_t k, const REAL *a, int64_t a_step, const REAL *b, int64_t b_row,
+                                                int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
+{
+    if (tile->m <= STEP) {
+        NAME(one_tile)(1, k, a, a_step, b, b_row, b_column, tile, finish);
+    } else if (TILE_VECTORS == 2 || tile->m > 2 * STEP) {
+        NAME(one_tile)(TILE_VECTORS, k, a, a_step, b, b_row, b_column, tile, finish);
+    } else {
+        NAME(one_tile)(2, k, a, a_step, b, b_row, b_column, tile, finish);
     }
 }
 
 static void NAME(tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish)
 {
-    NAME(one_tile)(k, a, MR * PARTS, b, tile, finish);
+    NAME(low_tile)(k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
 }
 
-static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_step, const void *b, const tnri_tile *tile,
-                              const tnri_finish *finish)
+static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,
+                              const tnri_tile *tile, const tnri_finish *finish)
 {
-    NAME(one_tile)(k, a, a_step * PARTS, b, tile, finish);
+    NAME(low_tile)(k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
 }
 
 /* ---- Small products --------------------------------------------------------------------------------------------------------- */
