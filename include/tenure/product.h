@@ -34,7 +34,6 @@ typedef struct tnr_product_options {
 /**
  * alpha * a * b for a of shape [m, k] and b of shape [k, n]: shape [m, n]. Any strides, also negative and zero; a transposed
  * operand is a permuted view. f32 f64 c32 c64; integers are TNR_ERR_UNSUPPORTED. k = 0 gives zeros.
- * Through BLIS where it is built in and the product is large enough, else by portable kernels. options NULL: defaults.
  * Scratch as in tnr_matmul_into.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view *a, const tnr_view *b,
@@ -43,7 +42,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view 
 /**
  * out = alpha * a * b + beta * out. With beta 0 whatever out held, NaN included, does not matter.
  *
- * The portable kernels pack their operands. The first product that does, and each that needs more than any before it,
+ * Larger products pack blocks of their operands, never an operand as a whole: up to 4 MiB of one, and 256 KiB of the other for each
+ * worker. The first that does, and each that needs more than any before it,
  * takes scratch from the engine's domain (TNR_ERR_MEMORY before the first write), which the engine keeps and never makes
  * smaller; every other call takes nothing. It is a block of the domain, in its ledger as scratch, and no buffer of the pool.
  * tnr_engine_options.scratch_bytes takes it when the engine is made.
@@ -52,12 +52,13 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_
                                                   const tnr_product_options *options, const tnr_view_mut *out);
 
 /**
- * Need of an engine's scratch for every product of that dtype with extents up to m, n and k, whatever the layouts; all 0
- * when those are too small to be packed. The engine keeps one scratch, so take the largest of several answers, not their
- * sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
- * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative extents, TNR_ERR_UNSUPPORTED as tnr_matmul.
+ * Need of the scratch of an engine with so many workers (0 is as 1) for every product of that dtype with extents up to m, n and k,
+ * whatever the layouts; all 0 when those are too small to be packed. The engine keeps one scratch, so take the largest of several answers,
+ * not their sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
+ * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative numbers, TNR_ERR_UNSUPPORTED as tnr_matmul.
  */
-TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, tnr_need *need);
+TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int workers,
+                                                  tnr_need *need);
 
 #ifdef __cplusplus
 }

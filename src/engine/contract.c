@@ -1,42 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contractions: labels to groups of axes, and these to a product (product_internal.h).
+ * Contractions: labels to groups of axes (labels_internal.h), and these to a product (product_internal.h).
  *
- * A label that occurs several times in an operand is one axis whose step is the sum of theirs. A label that only one operand has is
- * summed with the others: the operand that lacks it does not move along it.
+ * A label that occurs several times in an operand is one axis whose step is the sum of theirs.
  */
-#include "product_internal.h"
+#include "labels_internal.h"
 #include "tenure/contract.h"
 
-#define LABELS (26 + 26 + 10)
-
-/* What is known of one label. */
-typedef struct label {
-    int64_t extent;
-    int64_t a, b, c;          /* steps */
-    bool in_a, in_b, in_c;
-} label;
-
 typedef struct labels {
-    label of[LABELS];
-    int order[LABELS]; /* as they were met first */
+    tnri_label of[TNRI_LABELS];
+    int order[TNRI_LABELS]; /* as they were met first */
     int count;
 } labels;
 
-static int label_number(char character)
-{
-    if (character >= 'a' && character <= 'z') {
-        return character - 'a';
-    }
-    if (character >= 'A' && character <= 'Z') {
-        return 26 + character - 'A';
-    }
-    return character >= '0' && character <= '9' ? 52 + character - '0' : -1;
-}
-
 static tnr_status number_of(const char *op, const char *name, char character, int *number)
 {
-    *number = label_number(character);
+    *number = tnri_label_number(character);
     TNR_REQUIRE(*number >= 0, TNR_ERR_ARGUMENT, "%s: labels of %s: character 0x%02x is neither a letter nor a digit", op, name,
                 (unsigned)(unsigned char)character);
     return TNR_OK;
@@ -64,7 +43,7 @@ static tnr_status read_operand(const char *op, const char *name, const tnr_view 
     for (int i = 0; i < view->rank; ++i) {
         int number;
         TNR_TRY(number_of(op, name, text[i], &number));
-        label *l = &all->of[number];
+        tnri_label *l = &all->of[number];
         if (!l->in_a && !l->in_b) {
             l->extent = view->shape[i];
             all->order[all->count++] = number;
@@ -92,7 +71,7 @@ static tnr_status read_result(const char *op, const char *text, labels *all, int
     for (size_t i = 0; i < count; ++i) {
         int number;
         TNR_TRY(number_of(op, "out", text[i], &number));
-        label *l = &all->of[number];
+        tnri_label *l = &all->of[number];
         TNR_REQUIRE(l->in_a || l->in_b, TNR_ERR_ARGUMENT, "%s: label %c of out is in neither operand", op, text[i]);
         TNR_REQUIRE(!l->in_c, TNR_ERR_ARGUMENT, "%s: label %c is twice in out", op, text[i]);
         l->in_c = true;
@@ -102,76 +81,21 @@ static tnr_status read_result(const char *op, const char *text, labels *all, int
     return TNR_OK;
 }
 
-static int64_t distance(int64_t step) { return step < 0 ? -step : step; }
-
-/* Put an axis where its step in the result, else in the operand, belongs in ascending order. */
-static void add_axis(tnri_product_axes *axes, const label *l)
-{
-    axes->size *= l->extent;
-    if (l->extent == 1) {
-        return;
-    }
-    int at = axes->rank++;
-    for (; at > 0; --at) {
-        const int64_t before = axes->c[at - 1] != 0 ? axes->c[at - 1] : axes->a[at - 1] != 0 ? axes->a[at - 1] : axes->b[at - 1];
-        const int64_t own = l->in_c ? l->c : l->a != 0 ? l->a : l->b;
-        if (distance(before) <= distance(own)) {
-            break;
-        }
-        axes->extents[at] = axes->extents[at - 1];
-        axes->a[at] = axes->a[at - 1];
-        axes->b[at] = axes->b[at - 1];
-        axes->c[at] = axes->c[at - 1];
-    }
-    axes->extents[at] = l->extent;
-    axes->a[at] = l->a;
-    axes->b[at] = l->b;
-    axes->c[at] = l->c;
-}
-
-/* Neighbours that are one axis in every operand become one. */
-static void fuse(tnri_product_axes *axes)
-{
-    int last = 0;
-    for (int i = 1; i < axes->rank; ++i) {
-        const int64_t extent = axes->extents[last];
-        if (axes->a[i] == axes->a[last] * extent && axes->b[i] == axes->b[last] * extent &&
-            axes->c[i] == axes->c[last] * extent) {
-            axes->extents[last] *= axes->extents[i];
-            continue;
-        }
-        ++last;
-        axes->extents[last] = axes->extents[i];
-        axes->a[last] = axes->a[i];
-        axes->b[last] = axes->b[i];
-        axes->c[last] = axes->c[i];
-    }
-    axes->rank = axes->rank > 0 ? last + 1 : 0;
-}
-
 /* Operands are leased and nothing is written yet. */
 static tnr_status compute(tnr_engine *engine, labels *all, const char *out_labels, const tnri_call *call,
                           tnri_product *product)
 {
-    tnri_product_axes *const groups[] = {&product->m, &product->n, &product->k, &product->batch};
-    for (int i = 0; i < 4; ++i) {
-        groups[i]->rank = 0;
-        groups[i]->size = 1;
-    }
+    tnri_product_clear(product);
     for (int i = 0; i < call->rank; ++i) {
-        all->of[label_number(out_labels[i])].c = call->shape[i] == 1 ? 0 : call->out->strides[i];
+        all->of[tnri_label_number(out_labels[i])].c = call->shape[i] == 1 ? 0 : call->out->strides[i];
     }
     for (int i = 0; i < all->count; ++i) {
-        const label *l = &all->of[all->order[i]];
-        add_axis(!l->in_c ? &product->k : l->in_a && l->in_b ? &product->batch : l->in_a ? &product->m : &product->n, l);
+        tnri_product_add_label(product, &all->of[all->order[i]]);
     }
     if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
         return TNR_OK;
     }
-    fuse(&product->m);
-    fuse(&product->n);
-    fuse(&product->k);
-    fuse(&product->batch);
+    tnri_product_fuse(product);
     product->dtype = call->dtype;
     product->a = call->operands[1].data;
     product->b = call->operands[2].data;

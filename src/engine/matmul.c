@@ -71,15 +71,22 @@ tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_view *a, const tnr_view
     return run(engine, a, b, options, (tnri_target){.into = out});
 }
 
-tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, tnr_need *need)
+tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int workers, tnr_need *need)
 {
-    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "matmul need: need is NULL");
-    TNR_REQUIRE(dtype > TNR_DTYPE_NONE && dtype < TNR_DTYPE_END, TNR_ERR_ARGUMENT, "matmul need: no valid dtype (%d)",
+    static const char *const op = "matmul_need";
+    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "%s: need is NULL", op);
+    TNR_REQUIRE(dtype > TNR_DTYPE_NONE && dtype < TNR_DTYPE_END, TNR_ERR_ARGUMENT, "%s: no valid dtype (%d)", op,
                 (int)dtype);
-    TNR_REQUIRE(m >= 0 && n >= 0 && k >= 0, TNR_ERR_ARGUMENT, "matmul need: negative extent in %lld x %lld x %lld",
+    TNR_REQUIRE(m >= 0 && n >= 0 && k >= 0, TNR_ERR_ARGUMENT, "%s: negative extent in %lld x %lld x %lld", op,
                 TNRI_LL(m), TNRI_LL(n), TNRI_LL(k));
+    TNR_REQUIRE(workers >= 0 && workers <= TNR_MAX_CPUS, TNR_ERR_ARGUMENT, "%s: %d workers", op, workers);
     if (!tnri_has_product(dtype)) {
-        return tnri_fail_unsupported("matmul need", dtype);
+        return tnri_fail_unsupported(op, dtype);
     }
-    return tnr_block_need(tnri_product_bytes(NULL, dtype, m, n, k), 1, need);
+    if (tnri_product_work(m, n, k) <= TNRI_PRODUCT_TINY) { /* an extent of 0 is */
+        *need = (tnr_need){0, 0, 0};
+        return TNR_OK;
+    }
+    const tnri_product_kernel *kernel = tnri_product_kernel_of(tnri_isa_best(), dtype);
+    return tnr_block_need(tnri_product_bytes(kernel, dtype, m, n, k, workers > 1 ? workers : 1), 1, need);
 }

@@ -11,6 +11,8 @@
 
 static const tnri_product_table *const tables[] = TNRI_ISA_TABLES(tnri_product_kernels);
 
+const tnri_product_kernel *tnri_product_kernel_of(tnri_isa isa, tnr_dtype dtype) { return &tables[isa]->of[dtype]; }
+
 /* ---- Offsets ----------------------------------------------------------------------------------------------------------------- */
 
 /* Offsets of indices first..first+count-1 of a group, by each of two lists of steps. True in *unit: the first's are neighbours. */
@@ -427,16 +429,8 @@ static void turn(tnri_product *product)
 
 static int64_t step_of(const tnri_product_axes *axes, const int64_t *steps) { return axes->rank == 0 ? 0 : steps[0]; }
 
-/* m * n * k, or 2^20 at least when it is more: enough to choose by, without overflow. */
-static int64_t work_of(int64_t m, int64_t n, int64_t k)
-{
-    const int64_t most = INT64_C(1) << 20;
-    return (m < most ? m : most) * (n < most ? n : most) * (k < most ? k : most);
-}
-
-/* Most multiplications that are done without packing: in vectors, and without. */
+/* Most multiplications that are done in vectors without packing. */
 #define SMALL_WORK (INT64_C(96) * 96 * 96)
-#define TINY_WORK 1000
 
 /* The kernel that makes such a product without packing, or NULL. */
 static void (*kernel_of(const tnri_product *product, const tnri_product_kernel *kernel))(const tnri_gemm *)
@@ -445,11 +439,11 @@ static void (*kernel_of(const tnri_product *product, const tnri_product_kernel *
     if (m->rank > 1 || product->n.rank > 1 || product->k.rank > 1) {
         return NULL;
     }
-    const int64_t work = work_of(m->size, product->n.size, product->k.size);
+    const int64_t work = tnri_product_work(m->size, product->n.size, product->k.size);
     if (work <= SMALL_WORK && m->size >= kernel->step && step_of(m, m->a) == 1 && step_of(m, m->c) == 1) {
         return kernel->small;
     }
-    return work <= TINY_WORK ? kernel->tiny : NULL;
+    return work <= TNRI_PRODUCT_TINY ? kernel->tiny : NULL;
 }
 
 /* c = beta * c, without a look at a and b. */
@@ -476,19 +470,9 @@ static void scale(const tnri_product *product, const tnri_product_kernel *kernel
     }
 }
 
-uint64_t tnri_product_bytes(const tnr_engine *engine, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
-{
-    (void)engine;
-    (void)dtype;
-    (void)m;
-    (void)n;
-    (void)k;
-    return 0;
-}
-
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
 {
-    const tnri_product_kernel *kernel = &tables[engine->isa]->of[product->dtype];
+    const tnri_product_kernel *kernel = tnri_product_kernel_of(engine->isa, product->dtype);
     const size_t element = tnr_dtype_size(product->dtype);
     if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
         scale(product, kernel);
@@ -541,10 +525,10 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
         }
         return TNR_OK;
     }
-    const tnri_product_blocks blocks =
-        tnri_product_choose_blocks(kernel, product->dtype, m->size, n->size, k->size, engine->l2_bytes, engine->l3_bytes);
+    const tnri_product_blocks blocks = tnri_product_choose_blocks(kernel, product->dtype, m->size, n->size, k->size);
     void *scratch;
-    TNR_TRY(tnri_engine_scratch(engine, blocks.shared_bytes + (uint64_t)lanes * blocks.lane_bytes, &scratch));
+    TNR_TRY(tnri_engine_scratch(
+        engine, tnri_product_bytes(kernel, product->dtype, m->size, n->size, k->size, lanes), &scratch));
     blocked(engine, product, kernel, &blocks, lanes, scratch);
     return TNR_OK;
 }

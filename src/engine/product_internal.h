@@ -27,7 +27,7 @@ typedef struct tnri_product_axes {
 /* A group of one axis; entries beyond the rank stay unset. */
 static inline void tnri_product_one(tnri_product_axes *axes, int64_t extent, int64_t a, int64_t b, int64_t c)
 {
-    axes->rank = 1;
+    axes->rank = extent == 1 ? 0 : 1; /* the step along one element means nothing */
     axes->size = extent;
     axes->extents[0] = extent;
     axes->a[0] = a;
@@ -51,12 +51,27 @@ typedef struct tnri_product_blocks {
     uint64_t lane_bytes;   /* packed a, and offsets along m, of one lane */
 } tnri_product_blocks;
 
-/* Blocks for a product of that size and caches. Pure. Sums are cut at kc: a function of k and the dtype alone. */
+/* Blocks for a product of that size, none 0. Pure. Sums are cut at kc, which k alone decides. */
 tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n,
-                                               int64_t k, uint64_t l2_bytes, uint64_t l3_bytes);
+                                               int64_t k);
 
-/* Scratch that tnri_product_run takes at most for a product of up to these sizes, on `lanes` lanes. */
-uint64_t tnri_product_bytes(const tnr_engine *engine, tnr_dtype dtype, int64_t m, int64_t n, int64_t k);
+/*
+ * Scratch with which tnri_product_run makes every product of up to m x n x k, none 0, whose operands are packed, on `lanes` lanes,
+ * whichever operand takes which part; and what it takes for one of exactly that size.
+ */
+uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes);
+
+/* Products of up to so many multiplications whose groups are one axis each are never packed. */
+#define TNRI_PRODUCT_TINY 1000
+
+/* m * n * k, or 2^20 at least when it is more: enough to choose by, without overflow. */
+static inline int64_t tnri_product_work(int64_t m, int64_t n, int64_t k)
+{
+    const int64_t most = INT64_C(1) << 20;
+    return (m < most ? m : most) * (n < most ? n : most) * (k < most ? k : most);
+}
+
+const tnri_product_kernel *tnri_product_kernel_of(tnri_isa isa, tnr_dtype dtype);
 
 /* Products are of floats. */
 bool tnri_has_product(tnr_dtype dtype);
