@@ -75,6 +75,7 @@ typedef struct catalogue_call {
     int axis_count;
     bool reversed_axes; /* pass NULL for axes */
     tnr_product_options matmul;
+    char labels[3][TNR_MAX_RANK + 1]; /* of a, b and the output */
     tnr_comparison comparison;
     int64_t number; /* the diagonal of a triangle, and the like */
     tnr_range ranges[TNR_MAX_RANK];
@@ -150,6 +151,7 @@ extern const catalogue_family catalogue_structure;
 extern const catalogue_family catalogue_zeros;
 extern const catalogue_family catalogue_index;
 extern const catalogue_family catalogue_product;
+extern const catalogue_family catalogue_contract;
 
 /* All rows, from 0; NULL after the last. */
 const catalogue_op *catalogue_op_at(int index);

@@ -169,23 +169,23 @@ static void test_need_of_a_product(void **state)
     (void)state;
     tnr_need need = {1, 1, 1};
     tnr_need larger;
-    catalogue_ok(tnr_matmul_need(TNR_F64, 10, 10, 10, &need), "small");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 10, 10, 10, 1, &need), "small");
     assert_true(need.bytes == 0 && need.blocks == 0 && need.handles == 0);
-    catalogue_ok(tnr_matmul_need(TNR_F64, 1000000, 0, 1000000, &need), "empty");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 1000000, 0, 1000000, 1, &need), "empty");
     assert_true(need.bytes == 0 && need.blocks == 0 && need.handles == 0);
-    catalogue_ok(tnr_matmul_need(TNR_F64, INT64_MAX, INT64_MAX, INT64_MAX, &need), "the largest there is");
+    catalogue_ok(tnr_matmul_need(TNR_F64, INT64_MAX, INT64_MAX, INT64_MAX, 1, &need), "the largest there is");
     assert_true(need.bytes > 0 && need.blocks == 1 && need.handles == 0);
-    assert_int_equal(tnr_matmul_need(TNR_F64, -1, 1, 1, &need), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_matmul_need(TNR_F64, 1, 1, 1, NULL), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_matmul_need(TNR_DTYPE_NONE, 1, 1, 1, &need), TNR_ERR_ARGUMENT);
-    assert_int_equal(tnr_matmul_need(TNR_I64, 100, 100, 100, &need), TNR_ERR_UNSUPPORTED);
+    assert_int_equal(tnr_matmul_need(TNR_F64, -1, 1, 1, 1, &need), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_matmul_need(TNR_F64, 1, 1, 1, 1, NULL), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_matmul_need(TNR_DTYPE_NONE, 1, 1, 1, 1, &need), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_matmul_need(TNR_I64, 100, 100, 100, 1, &need), TNR_ERR_UNSUPPORTED);
     /* It grows with every extent, so the need of the largest serves all that are smaller. */
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
         for (int axis = 0; axis < 3; ++axis) {
             int64_t extents[3] = {40, 40, 40};
             need.bytes = 0;
             for (extents[axis] = 0; extents[axis] < 700; ++extents[axis]) {
-                catalogue_ok(tnr_matmul_need((tnr_dtype)dtype, extents[0], extents[1], extents[2], &larger), "need");
+                catalogue_ok(tnr_matmul_need((tnr_dtype)dtype, extents[0], extents[1], extents[2], 1, &larger), "need");
                 assert_true(larger.bytes >= need.bytes);
                 need = larger;
             }
@@ -204,7 +204,7 @@ static tnr_status run_in_exactly(tnr_dtype dtype, int64_t n, bool at_once, uint6
     uint64_t bytes;
     uint64_t control;
     options.pool_max_bytes = 0; /* an output's bytes go back at once */
-    catalogue_ok(tnr_matmul_need(dtype, n, n, n, &term), "need of the product");
+    catalogue_ok(tnr_matmul_need(dtype, n, n, n, 1, &term), "need of the product");
     if (at_once) {
         options.scratch_bytes = term.bytes;
     } else {
@@ -279,12 +279,12 @@ static void test_scratch_is_kept_and_grows(void **state)
     catalogue_ok(tnr_domain_statistics_get(heap, &before), "statistics");
     catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "30");
     catalogue_ok(tnr_domain_statistics_get(heap, &after), "statistics");
-    catalogue_ok(tnr_matmul_need(TNR_F64, 30, 30, 30, &need), "need");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 30, 30, 30, 1, &need), "need");
     assert_true(after.blocks == before.blocks + 1 && after.bytes == before.bytes + need.bytes);
     catalogue_ok(tnr_matmul_into(engine, &large_back, &large.view, NULL, &out), "90");
     catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "30 again");
     catalogue_ok(tnr_domain_statistics_get(heap, &after), "statistics");
-    catalogue_ok(tnr_matmul_need(TNR_F64, 90, 90, 90, &need), "need");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 90, 90, 90, 1, &need), "need");
     assert_true(after.blocks == before.blocks + 1 && after.bytes == before.bytes + need.bytes);
     assert_true(after.allocations == before.allocations + 2);
     catalogue_ok(tnr_engine_destroy(&engine), "destroy");

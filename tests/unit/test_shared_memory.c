@@ -99,7 +99,7 @@ static void a_product_without_scratch_leaves_nothing(void **state)
 
     /* Leave room for an output and not for the scratch that packing these needs. */
     tnr_need scratch;
-    assert_int_equal(tnr_matmul_need(TNR_F64, 30, 30, 30, &scratch), TNR_OK);
+    assert_int_equal(tnr_matmul_need(TNR_F64, 30, 30, 30, 1, &scratch), TNR_OK);
     assert_true(scratch.bytes > 9000);
     tnr_domain_statistics before;
     tnr_domain_statistics after;

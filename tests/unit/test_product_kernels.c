@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each matrix-product kernel by itself against a naive loop: every dtype, sizes around the register tiles and the blocks,
- * strides of any sign and 0, conjugation, scalars. The engine chooses among these; here none can hide behind another.
+ * Each matrix-product kernel by itself, of every instruction set that this machine has, against a naive loop: every dtype, sizes
+ * around the register tiles and the blocks, strides of any sign and 0, conjugation, scalars. The engine chooses among these; here none
+ * can hide behind another.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,9 +15,10 @@
 #include <cmocka.h>
 
 #include "catalogue/catalogue.h"
-#include "engine/engine_internal.h"
+#include "engine/product_internal.h"
 
 static catalogue_random numbers;
+static tnr_engine *engine;
 
 typedef struct operand {
     char *memory;
@@ -98,21 +100,35 @@ static void load(tnr_dtype dtype, const char *first, int64_t element, long doubl
     }
 }
 
-typedef enum kernel { SMALL, PORTABLE, BLIS } kernel;
+typedef enum kernel { TINY, SMALL, BLOCKED } kernel;
 
-static void run(kernel which, const tnri_gemm *gemm)
+static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
-    if (which == SMALL) {
-        tnri_gemm_small(gemm);
-    } else if (which == BLIS) {
-        tnri_gemm_blis(gemm);
+    const tnri_product_kernel *kernels = tnri_product_kernel_of(engine->isa, dtype);
+    return which != SMALL || (gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= kernels->step);
+}
+
+static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
+{
+    const tnri_product_kernel *kernels = tnri_product_kernel_of(engine->isa, dtype);
+    if (which == TINY) {
+        kernels->tiny(gemm);
+    } else if (which == SMALL) {
+        kernels->small(gemm);
     } else {
-        const uint64_t bytes = tnri_gemm_portable_bytes(gemm->dtype, gemm->m, gemm->n, gemm->k);
-        char *scratch = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
-        assert_non_null(scratch);
+        tnri_product product = {.dtype = dtype, .finish = gemm->finish, .a = gemm->a, .b = gemm->b, .c = gemm->c};
+        tnri_product_one(&product.m, gemm->m, gemm->a_row, 0, gemm->c_row);
+        tnri_product_one(&product.n, gemm->n, 0, gemm->b_column, gemm->c_column);
+        tnri_product_one(&product.k, gemm->k, gemm->a_column, gemm->b_row, 0);
+        product.batch.size = 1;
+        void *scratch;
+        const uint64_t bytes = tnri_product_bytes(kernels, dtype, gemm->m, gemm->n, gemm->k, 1);
+        assert_int_equal(tnri_engine_scratch(engine, bytes, &scratch), TNR_OK);
         memset(scratch, 0xFF, (size_t)bytes); /* NaN: padding that leaks shows */
-        tnri_gemm_portable(gemm, scratch);
-        free(scratch);
+        assert_int_equal(tnri_product_run(engine, &product), TNR_OK);
+        void *after;
+        assert_int_equal(tnri_engine_scratch(engine, 0, &after), TNR_OK);
+        assert_ptr_equal(after, scratch); /* it took no more than it said */
     }
 }
 
@@ -120,15 +136,16 @@ static void run(kernel which, const tnri_gemm *gemm)
 static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
     const bool complex = catalogue_is_complex(dtype);
-    const bool wild = which != BLIS || catalogue_below(&numbers, 4) == 0;
+    const bool wild = which != SMALL && catalogue_below(&numbers, 4) != 0;
     operand a = make_operand(dtype, m, k, wild, true);
     operand b = make_operand(dtype, k, n, wild, true);
     operand c = make_operand(dtype, m, n, wild, false);
     const double alphas[3] = {1.0, -1.0, 0.5};
     const double alpha_re = alphas[catalogue_below(&numbers, 3)];
     const double alpha_im = complex && catalogue_below(&numbers, 2) == 0 ? 0.25 : 0.0;
-    const double beta_re = catalogue_below(&numbers, 2) == 0 ? 0.0 : 2.0;
-    tnri_gemm gemm = {.dtype = dtype, .m = m, .n = n, .k = k};
+    const double betas[4] = {0.0, 0.0, 1.0, 2.0};
+    const double beta_re = betas[catalogue_below(&numbers, 4)];
+    tnri_gemm gemm = {.m = m, .n = n, .k = k};
     gemm.a = a.first;
     gemm.a_row = a.row;
     gemm.a_column = a.column;
@@ -138,20 +155,21 @@ static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k
     gemm.c = c.first;
     gemm.c_row = c.row;
     gemm.c_column = c.column;
-    gemm.conjugate_a = complex && catalogue_below(&numbers, 2) == 0;
-    gemm.conjugate_b = complex && catalogue_below(&numbers, 2) == 0;
-    gemm.alpha = (tnr_c64){alpha_re, alpha_im};
-    gemm.beta = (tnr_c64){beta_re, 0.0};
-    gemm.overwrite = beta_re == 0.0;
-    gemm.plain = gemm.overwrite && alpha_re == 1.0 && alpha_im == 0.0;
-    const bool taken = which != BLIS || tnri_blis_accepts(&gemm);
+    gemm.finish.conjugate_a = complex && catalogue_below(&numbers, 2) == 0;
+    gemm.finish.conjugate_b = complex && catalogue_below(&numbers, 2) == 0;
+    gemm.finish.alpha = (tnr_c64){alpha_re, alpha_im};
+    gemm.finish.beta = (tnr_c64){beta_re, 0.0};
+    gemm.finish.overwrite = beta_re == 0.0;
+    gemm.finish.plain = gemm.finish.overwrite && alpha_re == 1.0 && alpha_im == 0.0;
+    gemm.finish.add = beta_re == 1.0 && alpha_re == 1.0 && alpha_im == 0.0;
+    const bool taken = takes(which, dtype, &gemm);
     if (taken) {
         const size_t bytes = (size_t)c.elements * tnr_dtype_size(dtype);
         char *before = malloc(bytes);
         assert_non_null(before);
         memcpy(before, c.memory, bytes);
         const char *old = before + (c.first - c.memory);
-        run(which, &gemm);
+        run(which, dtype, &gemm);
         const long double epsilon = dtype == TNR_F32 || dtype == TNR_C32 ? 0x1p-23L : 0x1p-52L;
         for (int64_t j = 0; j < n; ++j) {
             for (int64_t i = 0; i < m; ++i) {
@@ -164,8 +182,8 @@ static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k
                     long double v;
                     load(dtype, a.first, i * a.row + p * a.column, &x, &y);
                     load(dtype, b.first, p * b.row + j * b.column, &u, &v);
-                    y = gemm.conjugate_a ? -y : y;
-                    v = gemm.conjugate_b ? -v : v;
+                    y = gemm.finish.conjugate_a ? -y : y;
+                    v = gemm.finish.conjugate_b ? -v : v;
                     re += x * u - y * v;
                     im += x * v + y * u;
                 }
@@ -175,8 +193,8 @@ static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k
                 long double found_im;
                 load(dtype, old, i * c.row + j * c.column, &old_re, &old_im);
                 load(dtype, c.first, i * c.row + j * c.column, &found_re, &found_im);
-                const long double want_re = alpha_re * re - alpha_im * im + (gemm.overwrite ? 0.0L : beta_re * old_re);
-                const long double want_im = alpha_re * im + alpha_im * re + (gemm.overwrite ? 0.0L : beta_re * old_im);
+                const long double want_re = alpha_re * re - alpha_im * im + (gemm.finish.overwrite ? 0.0L : beta_re * old_re);
+                const long double want_im = alpha_re * im + alpha_im * re + (gemm.finish.overwrite ? 0.0L : beta_re * old_im);
                 const long double bound = epsilon * 64.0L * (8.0L + (long double)k);
                 if (!(fabsl(found_re - want_re) <= bound && fabsl(found_im - want_im) <= bound)) {
                     fail_msg("kernel %d %s %lldx%lldx%lld: [%lld, %lld] is %Lg %Lg, expected %Lg %Lg", (int)which,
@@ -210,42 +228,58 @@ static int check_sizes(kernel which, int64_t most, int rounds)
     return taken;
 }
 
+static void test_tiny_kernel(void **state)
+{
+    (void)state;
+    assert_true(check_sizes(TINY, 20, 300) == 1200);
+    assert_true(check_sizes(TINY, 3, 300) == 1200);
+}
+
 static void test_small_kernel(void **state)
 {
     (void)state;
-    assert_true(check_sizes(SMALL, 20, 300) == 1200);
-    assert_true(check_sizes(SMALL, 3, 300) == 1200);
+    assert_true(check_sizes(SMALL, 50, 300) > 100);
+    assert_true(check_sizes(SMALL, 17, 300) > 50);
 }
 
-static void test_portable_kernel(void **state)
+static void test_blocked_product(void **state)
 {
     (void)state;
-    assert_true(check_sizes(PORTABLE, 40, 200) == 800);
-    assert_true(check_sizes(PORTABLE, 3, 200) == 800);
-    /* Past every block boundary: rows 128, depth 256, columns 512. */
+    assert_true(check_sizes(BLOCKED, 40, 200) == 800);
+    assert_true(check_sizes(BLOCKED, 3, 200) == 800);
+    /* Past every block boundary, on either side: depth 256, and some rows and columns. */
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
-        assert_true(check(PORTABLE, (tnr_dtype)dtype, 131, 9, 300));
-        assert_true(check(PORTABLE, (tnr_dtype)dtype, 5, 517, 258));
-        assert_true(check(PORTABLE, (tnr_dtype)dtype, 257, 3, 17));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 301, 9, 300));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 5, 2117, 258));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 257, 33, 517));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 2, 4200, 17));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 130, 130, 16));
     }
 }
 
-static void test_blis_kernel(void **state)
+static int open_engine(void **state)
 {
-    (void)state;
-    if (!tnri_blis_works()) {
-        skip();
+    tnr_domain *heap = NULL;
+    if (tnr_heap_create(&heap) != TNR_OK || tnr_engine_create(heap, NULL, &engine) != TNR_OK) {
+        return -1;
     }
-    assert_true(check_sizes(BLIS, 70, 60) > 50);
+    *state = heap;
+    return 0;
+}
+
+static int close_engine(void **state)
+{
+    tnr_domain *heap = *state;
+    return tnr_engine_destroy(&engine) == TNR_OK && tnr_domain_close(&heap) == TNR_OK ? 0 : -1;
 }
 
 int main(void)
 {
     numbers = catalogue_seed(31U);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tiny_kernel),
         cmocka_unit_test(test_small_kernel),
-        cmocka_unit_test(test_portable_kernel),
-        cmocka_unit_test(test_blis_kernel),
+        cmocka_unit_test(test_blocked_product),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_engine, close_engine);
 }
