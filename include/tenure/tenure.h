@@ -40,6 +40,8 @@
 #include "tenure/contract.h"
 #include "tenure/product.h"
 
+#include "tenure/einsum.h"
+
 #include "tenure/machine.h"
 
 #include "tenure/build.h"

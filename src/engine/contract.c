@@ -4,8 +4,8 @@
  *
  * A label that occurs several times in an operand is one axis whose step is the sum of theirs.
  */
-#include "labels_internal.h"
 #include "tenure/contract.h"
+#include "labels_internal.h"
 
 typedef struct labels {
     tnri_label of[TNRI_LABELS];
@@ -13,11 +13,18 @@ typedef struct labels {
     int count;
 } labels;
 
+/* A label as a text, for failures. */
+typedef struct label_name {
+    char text[2];
+} label_name;
+
+static label_name name_of(char label) { return (label_name){{label, '\0'}}; }
+
 static tnr_status number_of(const char *op, const char *name, char character, int *number)
 {
     *number = tnri_label_number(character);
-    TNR_REQUIRE(*number >= 0, TNR_ERR_ARGUMENT, "%s: labels of %s: character 0x%02x is neither a letter nor a digit", op, name,
-                (unsigned)(unsigned char)character);
+    TNR_REQUIRE(*number >= 0, TNR_ERR_ARGUMENT, "%s: labels of %s: character number %d is neither a letter nor a digit",
+                op, name, (int)(unsigned char)character);
     return TNR_OK;
 }
 
@@ -48,8 +55,8 @@ static tnr_status read_operand(const char *op, const char *name, const tnr_view 
             l->extent = view->shape[i];
             all->order[all->count++] = number;
         }
-        TNR_REQUIRE(l->extent == view->shape[i], TNR_ERR_SHAPE, "%s: label %c has extents %lld and, in %s, %lld", op, text[i],
-                    TNRI_LL(l->extent), name, TNRI_LL(view->shape[i]));
+        TNR_REQUIRE(l->extent == view->shape[i], TNR_ERR_SHAPE, "%s: label %s has extents %lld and, in %s, %lld", op,
+                    name_of(text[i]).text, TNRI_LL(l->extent), name, TNRI_LL(view->shape[i]));
         /* the step along an extent of 1 means nothing and may be anything */
         const int64_t step = view->shape[i] == 1 ? 0 : view->strides[i];
         if (second) {
@@ -72,8 +79,9 @@ static tnr_status read_result(const char *op, const char *text, labels *all, int
         int number;
         TNR_TRY(number_of(op, "out", text[i], &number));
         tnri_label *l = &all->of[number];
-        TNR_REQUIRE(l->in_a || l->in_b, TNR_ERR_ARGUMENT, "%s: label %c of out is in neither operand", op, text[i]);
-        TNR_REQUIRE(!l->in_c, TNR_ERR_ARGUMENT, "%s: label %c is twice in out", op, text[i]);
+        TNR_REQUIRE(l->in_a || l->in_b, TNR_ERR_ARGUMENT, "%s: label %s of out is in neither operand", op,
+                    name_of(text[i]).text);
+        TNR_REQUIRE(!l->in_c, TNR_ERR_ARGUMENT, "%s: label %s is twice in out", op, name_of(text[i]).text);
         l->in_c = true;
         shape[i] = l->extent;
     }
@@ -103,8 +111,9 @@ static tnr_status compute(tnr_engine *engine, labels *all, const char *out_label
     return tnri_product_run(engine, product);
 }
 
-static tnr_status inside(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
-                         const char *out_labels, const tnr_product_options *options, tnri_target target)
+static tnr_status inside(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b,
+                         const char *b_labels, const char *out_labels, const tnr_product_options *options,
+                         tnri_target target)
 {
     static const char *const op = "contract";
     TNRI_CHECK_VIEW(op, "a", a);
@@ -138,15 +147,17 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const char *a_la
     return tnri_call_end(&call, target, compute(engine, &all, out_labels, &call, &product));
 }
 
-static tnr_status run(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
-                      const char *out_labels, const tnr_product_options *options, tnri_target target)
+static tnr_status run(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b,
+                      const char *b_labels, const char *out_labels, const tnr_product_options *options,
+                      tnri_target target)
 {
     TNR_TRY(tnri_engine_enter("contract", engine, tnri_target_named(&target)));
     return tnri_engine_leave(engine, inside(engine, a, a_labels, b, b_labels, out_labels, options, target));
 }
 
-tnr_status tnr_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
-                        const char *out_labels, const tnr_product_options *options, tnr_tensor **out)
+tnr_status tnr_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels, const tnr_view *b,
+                        const char *b_labels, const char *out_labels, const tnr_product_options *options,
+                        tnr_tensor **out)
 {
     return run(engine, a, a_labels, b, b_labels, out_labels, options, (tnri_target){.made = out});
 }

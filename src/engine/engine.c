@@ -207,14 +207,26 @@ tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine, bool has
  */
 tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data)
 {
-    if (engine->scratch.bytes < bytes) {
+    if (engine->scratch.bytes - engine->held < bytes) {
+        TNR_REQUIRE(engine->held == 0, TNR_ERR_MEMORY, "engine: %llu bytes of scratch where %llu were set aside",
+                    TNRI_LLU(bytes), TNRI_LLU(engine->scratch.bytes - engine->held));
         tnr_block block;
         TNR_TRY(tnri_block_take(engine->domain, bytes, &block));
         tnri_ledger_allocation(engine->domain, TNR_ALLOCATION_SCRATCH, bytes);
         tnri_block_give(engine->domain, &engine->scratch);
         engine->scratch = block;
     }
-    *data = engine->scratch.address;
+    *data = engine->held == 0 ? engine->scratch.address : (char *)engine->scratch.address + engine->held;
+    return TNR_OK;
+}
+
+tnr_status tnri_engine_hold(tnr_engine *engine, uint64_t held, uint64_t behind, void **data)
+{
+    uint64_t bytes;
+    TNR_REQUIRE(tnri_add_u64(held, behind, &bytes) && bytes <= (uint64_t)INT64_MAX, TNR_ERR_OVERFLOW,
+                "engine: scratch of %llu and %llu bytes does not fit 63 bits", TNRI_LLU(held), TNRI_LLU(behind));
+    TNR_TRY(tnri_engine_scratch(engine, bytes, data));
+    engine->held = held;
     return TNR_OK;
 }
 

@@ -46,6 +46,7 @@ struct tnr_engine {
     tnr_block scratch;    /* of the domain, kept from first use on; no bytes before */
     tnr_block team_block; /* of the domain; no bytes without a team */
     tnr_block record;     /* this struct */
+    uint64_t held;        /* bytes at the scratch's begin that the operation which is running keeps things in */
 };
 
 /* Where a result goes: into a view of the caller's, or to a new tensor. Exactly one is not NULL. */
@@ -79,6 +80,13 @@ static inline bool tnri_target_named(const tnri_target *target) { return target-
 
 /* At least `bytes` bytes of kept scratch, 64-byte aligned, contents undefined; takes nothing when it had them before. */
 tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data);
+
+/*
+ * For an operation that runs others: `held` bytes of scratch that they leave alone, a multiple of 64, and room for as much as any of them
+ * takes behind these. Then tnri_engine_scratch fails rather than move it. Until tnri_engine_let_go.
+ */
+tnr_status tnri_engine_hold(tnr_engine *engine, uint64_t held, uint64_t behind, void **data);
+static inline void tnri_engine_let_go(tnr_engine *engine) { engine->held = 0; }
 
 /* As tnr_engine_destroy, for a thread that is inside: on failure it is outside again and nothing has changed. */
 tnr_status tnri_engine_end(tnr_engine *engine);

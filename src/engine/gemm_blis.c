@@ -26,10 +26,6 @@
 #pragma GCC diagnostic pop
 #endif
 
-/* Below this many multiplications, or this extent, the call costs more than it saves. */
-#define BLIS_LEAST_WORK (24 * 24 * 24)
-#define BLIS_LEAST_EXTENT 4
-
 static rntm_t one_thread(void)
 {
     rntm_t rntm;
@@ -55,54 +51,4 @@ bool tnri_blis_works(void)
                  2, 1, NULL, &rntm);
     tnri_foreign_end();
     return c[0] == 19.0 && c[1] == 22.0 && c[2] == 43.0 && c[3] == 50.0;
-}
-
-/*
- * One axis nested in the other, the outer stride reaching past the inner axis, and all within BLIS's integers: what its
- * checks call row-stored, column-stored or general. Zero strides, interleaved and self-overlapping layouts are not.
- */
-static bool nested(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride)
-{
-    if (row_stride <= 0 || column_stride <= 0 || row_stride == INT64_MAX || column_stride == INT64_MAX) {
-        return false;
-    }
-    if (sizeof(dim_t) < sizeof(int64_t) &&
-        (row_stride > INT32_MAX || column_stride > INT32_MAX || rows > INT32_MAX || columns > INT32_MAX)) {
-        return false;
-    }
-    return row_stride <= column_stride ? row_stride <= column_stride / rows : column_stride <= row_stride / columns;
-}
-
-bool tnri_blis_accepts(const tnri_gemm *gemm)
-{
-    return gemm->m >= BLIS_LEAST_EXTENT && gemm->n >= BLIS_LEAST_EXTENT && gemm->k >= BLIS_LEAST_EXTENT &&
-           tnri_gemm_work(gemm->m, gemm->n, gemm->k) >= BLIS_LEAST_WORK &&
-           nested(gemm->m, gemm->k, gemm->a_row, gemm->a_column) &&
-           nested(gemm->k, gemm->n, gemm->b_row, gemm->b_column) &&
-           nested(gemm->m, gemm->n, gemm->c_row, gemm->c_column);
-}
-
-#include "kernels/arithmetic.inl.h"
-
-#define blis_call_f32 bli_sgemm_ex
-#define blis_call_f64 bli_dgemm_ex
-#define blis_call_c32 bli_cgemm_ex
-#define blis_call_c64 bli_zgemm_ex
-#define blis_type_f32 float
-#define blis_type_f64 double
-#define blis_type_c32 scomplex
-#define blis_type_c64 dcomplex
-#define TEMPLATE "gemm_blis.tmpl.h"
-#define DTYPES DTYPES_FLOAT
-#include "kernels/each_dtype.inl.h"
-
-typedef void (*gemm_kernel)(const tnri_gemm *gemm);
-
-static const gemm_kernel kernels[TNR_DTYPE_END] = FLOAT_TABLE(gemm_blis);
-
-void tnri_gemm_blis(const tnri_gemm *gemm)
-{
-    tnri_foreign_begin();
-    kernels[gemm->dtype](gemm);
-    tnri_foreign_end();
 }

@@ -30,7 +30,7 @@ function level(room) {
 function public_room(name) {
     if (name ~ /^(version|status|features|dtype|domain|topology)\.h$/) return "arena"
     if (name ~ /^(view|tensor|ticket|group|build|interchange)\.h$/) return "storage"
-    if (name ~ /^(engine|elementwise|reduction|structure|product|machine|plan|tenure)\.h$/) return "engine"
+    if (name ~ /^(engine|elementwise|reduction|structure|product|einsum|contract|machine|plan|tenure)\.h$/) return "engine"
     if (name == "mpi.h") return "mpi"
     if (name == "cuda.h") return "cuda"
     return ""

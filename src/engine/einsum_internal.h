@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of einsum: an equation as numbers, a path of pairs, and the plan that it becomes.
+ *
+ * Labels are numbered as they are met first; a set of them is a mask. Values are what operations read and write: the operands of the
+ * equation, numbers 0 to count - 1, what steps give, count to 2 * count - 2, and operands less the labels that only they have.
+ */
+#ifndef TENURE_ENGINE_EINSUM_INTERNAL_H
+#define TENURE_ENGINE_EINSUM_INTERNAL_H
+
+#include "labels_internal.h"
+#include "span_internal.h"
+#include "tenure/einsum.h"
+
+/* ---- Equations (einsum_equation.c) --------------------------------------------------------------------------------------------- */
+
+typedef struct tnri_equation {
+    int count;  /* of operands */
+    int labels; /* of distinct labels */
+    int out_rank;
+    tnr_dtype dtype;
+    bool empty;                             /* some label has no index */
+    uint64_t longer;                        /* labels whose extent is not 1 */
+    uint64_t out;                           /* labels of the result */
+    uint64_t operands[TNR_EINSUM_OPERANDS]; /* labels of each operand */
+    int64_t extents[TNRI_LABELS];
+    char names[TNRI_LABELS];
+    uint8_t ranks[TNR_EINSUM_OPERANDS];
+    uint8_t axes[TNR_EINSUM_OPERANDS][TNR_MAX_RANK]; /* label of each axis */
+    uint8_t out_axes[TNR_MAX_RANK];
+    int64_t out_shape[TNR_MAX_RANK];
+} tnri_equation;
+
+/* Read the text and the views' dtypes and shapes. `op` begins texts of failures. */
+tnr_status tnri_equation_read(const char *op, const char *text, const tnr_view *const *operands, int count,
+                              tnri_equation *equation);
+
+/* ---- Paths (einsum_path.c): pure ------------------------------------------------------------------------------------------------- */
+
+/* Most axes longer than 1 of an intermediate: no group of a product can have more. */
+#define TNRI_EINSUM_RANK TNRI_PRODUCT_RANK
+
+/* A path: pairs of values; the i-th gives value count + i. Of one operand: that and TNR_NONE. */
+typedef struct tnri_path {
+    int count; /* of pairs */
+    tnr_einsum_mode mode;
+    bool given;
+    int a[TNR_EINSUM_OPERANDS];
+    int b[TNR_EINSUM_OPERANDS];
+} tnri_path;
+
+/* Options, which may be NULL, over the defaults in *taken. (einsum_report.c) */
+tnr_status tnri_einsum_options_take(const char *op, const tnr_einsum_options *options, int count,
+                                    tnr_einsum_options *taken);
+
+/* By the options' mode, or as they say. */
+tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const tnr_einsum_options *options,
+                          tnri_path *path);
+
+/* Labels that are left when the values of a set of operands have met: those that anything outside the set has. */
+uint64_t tnri_path_left(const tnri_equation *equation, uint32_t set);
+
+/* Product of the extents of a set of labels, roundly. */
+double tnri_path_elements(const tnri_equation *equation, uint64_t labels);
+
+/* ---- Plans (einsum_plan.c): pure --------------------------------------------------------------------------------------------------- */
+
+#define TNRI_EINSUM_VALUES (3 * TNR_EINSUM_OPERANDS)
+
+/* A value that is not an operand: compact, column-major, axes in the order of `axes`; extents of 1 are left out. */
+typedef struct tnri_value {
+    uint64_t labels;
+    int64_t elements;
+    uint64_t place; /* in the span of intermediates, in bytes */
+    int rank;
+    uint8_t axes[TNRI_EINSUM_RANK];
+} tnri_value;
+
+/* One operation. */
+typedef struct tnri_einsum_op {
+    int a;
+    int b;    /* TNR_NONE: a is summed over the labels that `to` lacks */
+    int to;   /* TNR_NONE: the result */
+    int step; /* of the path */
+} tnri_einsum_op;
+
+typedef struct tnri_einsum_plan {
+    int count;
+    int64_t largest;
+    uint64_t bytes; /* of the span */
+    tnri_einsum_op ops[2 * TNR_EINSUM_OPERANDS];
+    tnri_value values[TNRI_EINSUM_VALUES];
+} tnri_einsum_plan;
+
+/* The operations of a path, where their results lie and in which order of axes. `finished`: the end cannot be part of a sum. */
+tnr_status tnri_einsum_plan_make(const char *op, const tnri_equation *equation, const tnri_path *path, bool finished,
+                                 tnri_einsum_plan *plan);
+
+#endif /* TENURE_ENGINE_EINSUM_INTERNAL_H */
