@@ -30,18 +30,17 @@ extern "C" {
 #define TNR_EINSUM_OPERANDS 32
 
 /** Most operands for which all paths are weighed. */
-#define TNR_EINSUM_EXACT 12
+#define TNR_EINSUM_EXACT_OPERANDS 12
 
 /** Most labels of an equation: letters and digits. */
 #define TNR_EINSUM_LABELS 62
 
 /** How a path is found. */
 typedef enum tnr_einsum_mode {
-    TNR_EINSUM_AUTOMATIC =
-        0,             /**< exact where the search takes less than the contraction by the greedy path; else greedy */
-    TNR_EINSUM_GREEDY, /**< the pair next whose result is smallest compared with what it takes away */
-    TNR_EINSUM_EXACT_PATH, /**< fewest multiplications of all paths; TNR_ERR_ARGUMENT for more than TNR_EINSUM_EXACT operands */
-    TNR_EINSUM_LEFT_TO_RIGHT /**< first with second, their product with third, ... */
+    TNR_EINSUM_AUTOMATIC = 0, /**< exact where the search costs less than contracting by the greedy path; else greedy */
+    TNR_EINSUM_GREEDY,        /**< the pair next whose result is smallest compared with what it takes away */
+    TNR_EINSUM_EXACT,         /**< fewest multiplications; TNR_ERR_ARGUMENT beyond TNR_EINSUM_EXACT_OPERANDS */
+    TNR_EINSUM_LEFT_TO_RIGHT  /**< first with second, their product with third, ... */
 } tnr_einsum_mode;
 
 /**
@@ -50,9 +49,8 @@ typedef enum tnr_einsum_mode {
  */
 typedef struct tnr_einsum_step {
     int a;
-    int b; /**< TNR_NONE: a is the only operand of the equation */
-    double
-        flops; /**< a multiplication and an addition are 2, of complex numbers 8; sums before the pair meets included */
+    int b;        /**< TNR_NONE: a is the only operand of the equation */
+    double flops; /**< a multiplication and an addition are 2, of complex numbers 8; with sums of a or b alone before */
     double elements;                          /**< of the result */
     char equation[3 * TNR_EINSUM_LABELS + 4]; /**< as tnr_contract would have it: "ab,bc->ac" */
 } tnr_einsum_step;
@@ -95,10 +93,8 @@ typedef struct tnr_einsum_options {
  * operand's axes and for a label with two extents; TNR_ERR_UNSUPPORTED where an intermediate would have more than 2 * TNR_MAX_RANK axes
  * longer than 1, TNR_ERR_OVERFLOW where its bytes do not fit 63 bits.
  *
- * Scratch: intermediates take tnr_contraction_path.intermediate_bytes of the engine's scratch and products take theirs behind them, as
- * tnr_matmul_into says. To have no call take any, give the sum of both as tnr_engine_options.scratch_bytes. Where products find too
- * little room behind the intermediates, the engine keeps a second block for them. Scratch that was had before a call failed for want
- * of more stays with the engine.
+ * Scratch: one block of the engine's for the path's intermediates (tnr_contraction_path.intermediate_bytes) and behind them for its products,
+ * as tnr_matmul_into says of theirs. tnr_engine_options.scratch_bytes of the first and the largest tnr_matmul_need has no call take any.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_einsum(tnr_engine *engine, const char *equation, const tnr_view *const *operands,
                                              int count, const tnr_einsum_options *options, tnr_tensor **out);

@@ -152,8 +152,8 @@ static double greedy(const tnri_equation *e, tnri_path *path)
 
 /* ---- Exact ------------------------------------------------------------------------------------------------------------------------- */
 
-#define SETS (1 << TNR_EINSUM_EXACT)
-#define HALF (TNR_EINSUM_EXACT / 2)
+#define SETS (1 << TNR_EINSUM_EXACT_OPERANDS)
+#define HALF (TNR_EINSUM_EXACT_OPERANDS / 2)
 #define BYTES ((TNRI_LABELS + 7) / 8)
 
 /* What is known of all sets of operands. A set's bits are those of its operands. */
@@ -216,6 +216,7 @@ static void cut(exact_search *s, uint32_t set)
 {
     const uint64_t labels = left_of(s, set);
     s->work[set] = -1.0;
+    s->sizes[set] = 0.0;
     if (!fits(s->e, labels)) {
         return;
     }
@@ -247,8 +248,8 @@ static void cut(exact_search *s, uint32_t set)
 /* Write down the pairs, those of a set's parts before its own. */
 static void write_down(const exact_search *s, tnri_path *path)
 {
-    uint32_t pending[2 * TNR_EINSUM_EXACT]; /* sets still to be made, the next one last */
-    uint32_t made[2 * TNR_EINSUM_EXACT];    /* by number of value */
+    uint32_t pending[2 * TNR_EINSUM_EXACT_OPERANDS]; /* sets still to be made, the next one last */
+    uint32_t made[2 * TNR_EINSUM_EXACT_OPERANDS];    /* by number of value */
     const int count = s->e->count;
     int values = count;
     for (int i = 0; i < count; ++i) {
@@ -277,8 +278,8 @@ static void write_down(const exact_search *s, tnri_path *path)
     }
 }
 
-/* False when there is no path. */
-static bool exact(const tnri_equation *e, tnri_path *path)
+/* False when there is no path. Takes some 90 KiB of stack. */
+static TNRI_NOINLINE bool exact(const tnri_equation *e, tnri_path *path)
 {
     exact_search s;
     s.e = e;
@@ -313,12 +314,12 @@ static bool worth_a_search(int count, double work)
     return work > WORK_OF_A_CUT * cuts;
 }
 
-static TNRI_NOINLINE tnr_status automatic(const char *op, const tnri_equation *e, tnri_path *path)
+static tnr_status automatic(const char *op, const tnri_equation *e, tnri_path *path)
 {
     path->mode = TNR_EINSUM_GREEDY;
     const double work = greedy(e, path);
-    if (e->count <= TNR_EINSUM_EXACT && (work < 0.0 || worth_a_search(e->count, work))) {
-        path->mode = TNR_EINSUM_EXACT_PATH;
+    if (e->count <= TNR_EINSUM_EXACT_OPERANDS && (work < 0.0 || worth_a_search(e->count, work))) {
+        path->mode = TNR_EINSUM_EXACT;
         return exact(e, path) ? TNR_OK : too_many_axes(op);
     }
     return work >= 0.0 ? TNR_OK : too_many_axes(op);
@@ -352,8 +353,9 @@ tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const t
     if ((unsigned)options->mode > TNR_EINSUM_LEFT_TO_RIGHT) {
         return tnri_fail_enumeration(op, "mode", (int)options->mode);
     }
-    TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT_PATH || count <= TNR_EINSUM_EXACT, TNR_ERR_ARGUMENT,
-                "%s: exact paths are for %d operands at most, found %d", op, TNR_EINSUM_EXACT, count);
+    TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT || count <= TNR_EINSUM_EXACT_OPERANDS,
+                TNR_ERR_ARGUMENT, "%s: exact paths are for %d operands at most, found %d", op,
+                TNR_EINSUM_EXACT_OPERANDS, count);
     left_to_right(count, path);
     if (path->given) {
         TNR_TRY(as_told(op, count, options, path));

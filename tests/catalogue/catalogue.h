@@ -75,7 +75,7 @@ typedef struct catalogue_call {
     int axis_count;
     bool reversed_axes; /* pass NULL for axes */
     tnr_product_options matmul;
-    char labels[3][TNR_MAX_RANK + 1]; /* of a, b and the output */
+    char labels[CATALOGUE_INPUTS][TNR_MAX_RANK + 1]; /* of the inputs and then the output */
     tnr_comparison comparison;
     int64_t number; /* the diagonal of a triangle, and the like */
     tnr_range ranges[TNR_MAX_RANK];

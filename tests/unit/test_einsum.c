@@ -311,7 +311,7 @@ static void test_CT_09_limits_are_exact(void **state)
         (void)snprintf(text, sizeof text, "%s,%s,01,%s,%s->01", a, b, a, b);
         EXPECT(TNR_ERR_UNSUPPORTED, tnr_einsum_path(text, four, 5, &options, &path)); /* 32 axes, then 34 */
         TEXT_HAS("more than 32 axes");
-        options.mode = TNR_EINSUM_EXACT_PATH; /* pairs of the same labels first */
+        options.mode = TNR_EINSUM_EXACT; /* pairs of the same labels first */
         OK(tnr_einsum_path(text, four, 5, &options, &path));
         options.mode = TNR_EINSUM_GREEDY;
         OK(tnr_einsum_path(text, four, 5, &options, &path));

@@ -160,10 +160,10 @@ static void the_exact_path_is_the_best_of_all(void **state)
         }
         if (c.count >= 3 && case_loop(&c) > 0) {
             const double best = best_of_all(&c, sets, c.count);
-            assert_true(found[TNR_EINSUM_EXACT_PATH].flops == best);
+            assert_true(found[TNR_EINSUM_EXACT].flops == best);
             assert_true(found[TNR_EINSUM_GREEDY].flops >= best);
             assert_true(found[TNR_EINSUM_AUTOMATIC].flops <= found[TNR_EINSUM_GREEDY].flops);
-            assert_int_equal(found[TNR_EINSUM_EXACT_PATH].mode, TNR_EINSUM_EXACT_PATH);
+            assert_int_equal(found[TNR_EINSUM_EXACT].mode, TNR_EINSUM_EXACT);
             assert_int_equal(found[TNR_EINSUM_GREEDY].mode, TNR_EINSUM_GREEDY);
             better_than_greedy += found[TNR_EINSUM_GREEDY].flops > best ? 1 : 0;
         }
@@ -205,14 +205,14 @@ static void many_operands(void **state)
         options.mode = TNR_EINSUM_LEFT_TO_RIGHT;
         OK(tnr_einsum_path(equation, list, count, &options, &left));
         assert_true(left.step_count == count - 1 && left.steps[count - 2].b == count - 1);
-        options.mode = TNR_EINSUM_EXACT_PATH;
-        if (count > TNR_EINSUM_EXACT) {
+        options.mode = TNR_EINSUM_EXACT;
+        if (count > TNR_EINSUM_EXACT_OPERANDS) {
             EXPECT(TNR_ERR_ARGUMENT, tnr_einsum_path(equation, list, count, &options, &path));
             continue;
         }
         OK(tnr_einsum_path(equation, list, count, &options, &path));
         /* the classical recurrence for chains of matrices */
-        double best[TNR_EINSUM_EXACT][TNR_EINSUM_EXACT];
+        double best[TNR_EINSUM_EXACT_OPERANDS][TNR_EINSUM_EXACT_OPERANDS];
         for (int length = 0; length < count; length++) {
             for (int i = 0; i + length < count; i++) {
                 best[i][i + length] = length == 0 ? 0.0 : (double)INFINITY;
@@ -226,6 +226,25 @@ static void many_operands(void **state)
         }
         assert_true(path.flops == best[0][count - 1]); /* outer products never help a chain */
         assert_true(path.flops <= greedy.flops && path.flops <= left.flops);
+    }
+}
+
+/* Two paths of as many multiplications: the one with the smaller intermediate. */
+static void equal_work_is_decided_by_size(void **state)
+{
+    (void)state;
+    static const int64_t extents[2][4] = {{4, 12, 6, 3}, {3, 6, 12, 4}};
+    for (int n = 0; n < 2; n++) {
+        const int64_t *e = extents[n];
+        const tnr_view a = test_view(TNR_F64, 1 << 20, 2, EXTENTS(e[0], e[1]), NULL, 0);
+        const tnr_view b = test_view(TNR_F64, 1 << 20, 2, EXTENTS(e[1], e[2]), NULL, 0);
+        const tnr_view c = test_view(TNR_F64, 1 << 20, 2, EXTENTS(e[2], e[3]), NULL, 0);
+        tnr_einsum_options options = TNR_EINSUM_OPTIONS;
+        tnr_contraction_path path;
+        options.mode = TNR_EINSUM_EXACT;
+        OK(tnr_einsum_path("ab,bc,cd->ad", (const tnr_view *[]){&a, &b, &c}, 3, &options, &path));
+        assert_true(path.flops == 720.0);
+        assert_int_equal(path.largest, 24);
     }
 }
 
@@ -327,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_exact_path_is_the_best_of_all),
         cmocka_unit_test(many_operands),
+        cmocka_unit_test(equal_work_is_decided_by_size),
         cmocka_unit_test(a_path_as_text),
         cmocka_unit_test(temporaries_that_live_together_lie_apart),
     };
