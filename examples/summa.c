@@ -234,7 +234,7 @@ static void spread(tnr_world *world, int root, int axis, const tnr_view *block, 
 static void multiply(const program *self, product *of)
 {
     const int64_t extent = self->options.size;
-    tnr_matmul_options add = TNR_MATMUL_OPTIONS; /* beta 0: the first panel writes C, whatever it holds */
+    tnr_product_options add = TNR_PRODUCT_OPTIONS; /* beta 0: the first panel writes C, whatever it holds */
     int column = 0;                              /* which has the columns of A from k on */
     int row = 0;                                 /* which has the rows of B */
     for (int64_t k = 0; k < extent;) {
