@@ -27,6 +27,9 @@ tnr_status tnri_asked_take(tnri_asked *asked, const tnr_product_options *product
         TNRI_CHECK_VIEW(asked->op, "out", asked->out);
     }
     const tnr_dtype dtype = asked->operands[0]->dtype;
+    if (asked->out != NULL && TNRI_UNLIKELY(asked->out->dtype != dtype)) { /* no part of a key */
+        return tnri_fail_out_dtype(asked->op, dtype, asked->out->dtype);
+    }
     asked->options = defaults;
     if (asked->pair) {
         TNR_TRY(take_product(asked, product));

@@ -89,7 +89,7 @@ tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int
     if (!tnri_has_product(dtype)) {
         return tnri_fail_unsupported(op, dtype);
     }
-    if (tnri_product_work(m, n, k) <= TNRI_PRODUCT_TINY) { /* an extent of 0 is */
+    if (m == 0 || n == 0 || k == 0) {
         *need = (tnr_need){0, 0, 0};
         return TNR_OK;
     }

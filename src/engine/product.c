@@ -6,6 +6,7 @@
  * thing that can fail.
  */
 #include "product_internal.h"
+#include "team_internal.h"
 
 /* ---- Shared by the ways ---------------------------------------------------------------------------------------------------------- */
 
@@ -22,6 +23,7 @@ void tnri_product_add_next(tnri_finish *finish)
     finish->add = finish->alpha.re == 1.0 && finish->alpha.im == 0.0;
     finish->plain = false;
     finish->overwrite = false;
+    finish->keep = true;
     finish->beta = (tnr_c64){1.0, 0.0};
 }
 
@@ -188,7 +190,8 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const voi
         break;
     case TNRI_PRODUCT_BLOCKS: {
         void *scratch;
-        TNR_TRY(tnri_engine_scratch(engine, tnri_product_scratch(product, product->lanes), &scratch));
+        /* for all lanes, so that what was enough once is enough whoever is awake */
+        TNR_TRY(tnri_engine_scratch(engine, tnri_product_scratch(product, tnri_engine_most_lanes(engine)), &scratch));
         tnri_product_run_blocks(1, &engine, product, &scratch);
         break;
     }

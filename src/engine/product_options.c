@@ -31,7 +31,8 @@ tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, 
     finish->beta = rounded(dtype, taken.beta);
     finish->overwrite = is_real(finish->beta, 0.0);
     finish->plain = finish->overwrite && is_real(finish->alpha, 1.0);
-    finish->add = is_real(finish->alpha, 1.0) && is_real(finish->beta, 1.0);
+    finish->keep = is_real(finish->beta, 1.0);
+    finish->add = finish->keep && is_real(finish->alpha, 1.0);
     const bool complex = tnr_dtype_real(dtype) != dtype;
     finish->conjugate_a = complex && taken.conjugate_a;
     finish->conjugate_b = complex && taken.conjugate_b;

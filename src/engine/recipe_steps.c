@@ -44,9 +44,6 @@ tnr_status tnri_made_of_take(const tnri_asked *asked, tnri_made_of *of, tnri_pat
     } else {
         TNR_TRY(tnri_equation_read(asked->op, asked->labels[0], asked->operands, asked->count, e));
     }
-    if (asked->out != NULL && TNRI_UNLIKELY(asked->out->dtype != e->dtype)) {
-        return tnri_fail_out_dtype(asked->op, e->dtype, asked->out->dtype);
-    }
     if (asked->out != NULL && TNRI_UNLIKELY(!tnri_has_shape(asked->out, e->out_rank, e->out_shape))) {
         return tnri_fail_shape(asked->op, "out", e->out_rank, e->out_shape, asked->out, "");
     }

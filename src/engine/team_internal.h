@@ -58,7 +58,7 @@ static inline int tnri_engine_most_lanes(const tnr_engine *engine)
 
 /* ---- Several engines at one time (team_call.c; team_inline.c) ------------------------------------------------------------------ */
 
-#define TNRI_ENGINES_AT_ONCE (TNRI_THREADS ? 32 : 1)
+#define TNRI_ENGINES_AT_ONCE (TNRI_THREADS ? 8 : 1)
 
 /* What one of them does of a task: as the parameters of tnri_engine_run. */
 typedef struct tnri_engine_share {

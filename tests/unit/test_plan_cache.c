@@ -184,6 +184,31 @@ static void a_plan_is_found_by_all_that_it_depends_on(void **state)
     }
 }
 
+/* The dtype of the output is no part of what a plan depends on: it is refused before one is looked for. */
+static void an_output_of_another_dtype_is_refused_when_the_plan_is_known(void **state)
+{
+    (void)state;
+    tnr_engine *engine = engine_with(heap, TNR_PLAN_CACHE_BYTES);
+    const int64_t shape[2] = {8, 8};
+    const tnr_dtype dtypes[3] = {TNR_F64, TNR_F64, TNR_F32};
+    tnr_tensor *tensors[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3; i++) {
+        OK(tnr_tensor_zeros(heap, dtypes[i], 2, shape, &tensors[i]));
+    }
+    const tnr_view a = view_of(tensors[0]);
+    const tnr_view *const operands[2] = {&a, &a};
+    const tnr_view_mut out = view_mut_of(tensors[1]);
+    const tnr_view_mut narrow = view_mut_of(tensors[2]);
+    OK(tnr_contract_into(engine, &a, "ik", &a, "jk", "ij", NULL, &out));
+    EXPECT(TNR_ERR_DTYPE, tnr_contract_into(engine, &a, "ik", &a, "jk", "ij", NULL, &narrow));
+    OK(tnr_einsum_into(engine, "ik,jk->ij", operands, 2, NULL, &out));
+    EXPECT(TNR_ERR_DTYPE, tnr_einsum_into(engine, "ik,jk->ij", operands, 2, NULL, &narrow));
+    for (int i = 0; i < 3; i++) {
+        release(&tensors[i]);
+    }
+    OK(tnr_engine_destroy(&engine));
+}
+
 static void what_fails_leaves_no_trace(void **state)
 {
     (void)state;
@@ -425,6 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_found_by_all_that_it_depends_on),
+        cmocka_unit_test(an_output_of_another_dtype_is_refused_when_the_plan_is_known),
         cmocka_unit_test(what_fails_leaves_no_trace),
         cmocka_unit_test(the_oldest_make_room),
         cmocka_unit_test(results_do_not_depend_on_it),

@@ -31,9 +31,10 @@ static void fill(tnr_dtype dtype, const matrix *m, int64_t elements, unsigned se
 
 /* c by so many lanes, whose pieces run one after another where the engine has no workers. */
 static void compute(tnr_dtype dtype, const int64_t *mnk, bool a_turned, bool b_turned, int lanes, const matrix *a,
-                    const matrix *b, const matrix *c, tnri_product_way way)
+                    const matrix *b, const matrix *c, tnri_product_way way, const tnr_product_options *options)
 {
-    tnri_product product = {.dtype = dtype, .finish = {.plain = true, .overwrite = true, .alpha = {1.0, 0.0}}};
+    tnri_product product = {.dtype = dtype};
+    catalogue_ok(tnri_finish_take("lanes", options, dtype, true, &product.finish), "options");
     tnri_product_one(&product.m, mnk[0], a_turned ? mnk[2] : 1, 0, 1);
     tnri_product_one(&product.n, mnk[1], 0, b_turned ? 1 : mnk[2], mnk[0]);
     tnri_product_one(&product.k, mnk[2], a_turned ? 1 : mnk[0], b_turned ? mnk[1] : 1, 0);
@@ -55,26 +56,44 @@ static void compute(tnr_dtype dtype, const int64_t *mnk, bool a_turned, bool b_t
     }
 }
 
-static void check(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turned, tnri_product_way way)
+static void check_with(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turned,
+                       tnri_product_way way, const tnr_product_options *options)
 {
     const int64_t mnk[3] = {m, n, k};
+    const bool plain = options == NULL; /* what is there before does not matter, and is NaN */
     matrix a = matrix_of(dtype, 1, LIST(m * k), NULL);
     matrix b = matrix_of(dtype, 1, LIST(k * n), NULL);
     matrix one = matrix_of(dtype, 1, LIST(m * n), NULL);
     matrix many = matrix_of(dtype, 1, LIST(m * n), NULL);
     fill(dtype, &a, m * k, 1);
     fill(dtype, &b, k * n, 2);
-    compute(dtype, mnk, a_turned, b_turned, 1, &a, &b, &one, way);
+    fill(dtype, &one, m * n, 3);
+    compute(dtype, mnk, a_turned, b_turned, 1, &a, &b, &one, way, options);
     static const int lanes[] = {2, 3, 4, 7, 16};
     for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; ++i) {
-        memset(many.data, 0xFF, (size_t)(m * n) * tnr_dtype_size(dtype));
-        compute(dtype, mnk, a_turned, b_turned, lanes[i], &a, &b, &many, way);
+        fill(dtype, &many, m * n, 3);
+        if (plain) {
+            memset(many.data, 0xFF, (size_t)(m * n) * tnr_dtype_size(dtype));
+        }
+        compute(dtype, mnk, a_turned, b_turned, lanes[i], &a, &b, &many, way, options);
         assert_memory_equal(many.data, one.data, (size_t)(m * n) * tnr_dtype_size(dtype));
     }
     drop(&a);
     drop(&b);
     drop(&one);
     drop(&many);
+}
+
+/* Plain, and with factors that round: what is multiplied and added must be so alike wherever an element is in a tile. */
+static void check(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turned, tnri_product_way way)
+{
+    tnr_product_options factors = TNR_PRODUCT_OPTIONS;
+    factors.alpha = (tnr_scalar){0.3, -0.7};
+    factors.beta = (tnr_scalar){0.7, 0.1};
+    check_with(dtype, m, n, k, a_turned, b_turned, way, NULL);
+    check_with(dtype, m, n, k, a_turned, b_turned, way, &factors);
+    factors.beta = (tnr_scalar){1.0, 0.0};
+    check_with(dtype, m, n, k, a_turned, b_turned, way, &factors);
 }
 
 static void vectors_are_the_same(void **state)
@@ -106,6 +125,9 @@ static void packed_products_are_the_same(void **state)
         check((tnr_dtype)dtype, 190, 70, 515, true, false, TNRI_PRODUCT_BLOCKS);
         check((tnr_dtype)dtype, 205, 333, 270, true, true, TNRI_PRODUCT_BLOCKS);
         check((tnr_dtype)dtype, 30, 700, 600, true, false, TNRI_PRODUCT_BLOCKS);
+        for (int64_t rest = 1; rest < 13; rest += 3) { /* last tiles of every height */
+            check((tnr_dtype)dtype, 192 + rest, 101, 260, true, false, TNRI_PRODUCT_BLOCKS);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
  */
 #include "support/team_test.h"
 
+#include "engine/product_internal.h"
 #include "engine/team_internal.h"
 
 static tnr_domain *heap;
@@ -160,12 +161,33 @@ static void no_call_is_told_more_lanes_than_the_most(void **state)
     }
 }
 
+/* Whatever the tile, also one that divides nothing, blocks take no more than what was told for all sources of kernels. */
+static void no_tile_takes_more_than_was_told(void **state)
+{
+    (void)state;
+    for (int mr = 2; mr <= TNRI_PRODUCT_TILE; mr += 2) {
+        for (int nr = 1; nr <= TNRI_PRODUCT_TILE; nr++) {
+            const tnri_product_kernel kernel = {.mr = mr, .nr = nr, .step = 2};
+            static const int64_t extents[] = {1, 47, 48, 49, 96, 97, 480, 1000, 5000};
+            for (size_t i = 0; i < 81; i++) {
+                const int64_t m = extents[i / 9];
+                const int64_t n = extents[i % 9];
+                for (int64_t k = 1; k < 2000; k = k * 5 + 1) {
+                    const tnri_product_blocks blocks = tnri_product_choose_blocks(&kernel, TNR_F64, m, n, k);
+                    assert_true(blocks.shared_bytes + 3 * blocks.lane_bytes <= tnri_product_bytes(TNR_F64, m, n, k, 3));
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(needs_hold_without_workers),
         cmocka_unit_test(needs_hold_on_any_number_of_workers),
         cmocka_unit_test(no_call_is_told_more_lanes_than_the_most),
+        cmocka_unit_test(no_tile_takes_more_than_was_told),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -35,6 +35,18 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/*
+ * A value that has been rounded: a product that is about to be added to is not fused with the addition. Compilers choose which of two
+ * products they fuse, and elsewhere in a tile the other one, and results would depend on where an element lies.
+ */
+#if defined(__x86_64__)
+#define UNFUSED(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define UNFUSED(v) __asm__("" : "+w"(v))
+#else
+#define UNFUSED(v) __asm__("" : "+m"(v))
+#endif
+
 typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));

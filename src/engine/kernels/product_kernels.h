@@ -24,6 +24,7 @@ typedef struct tnri_finish {
     bool plain;     /* alpha is 1 and beta 0 */
     bool overwrite; /* beta is 0: c is not read */
     bool add;       /* alpha and beta are 1 */
+    bool keep;      /* beta is 1: c is not multiplied, so an infinite one stays what it is */
     bool conjugate_a;
     bool conjugate_b;
     tnr_c64 alpha, beta; /* as the dtype rounds them; real for real dtypes */

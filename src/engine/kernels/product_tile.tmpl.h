@@ -67,7 +67,14 @@ static inline ALWAYS_INLINE VEC NAME(pairs)(REAL x, REAL y)
 }
 
 /* scale * v */
-static inline ALWAYS_INLINE VEC NAME(scaled)(VEC v, VEC re, VEC im) { return v * re + REAL_NAME(SWAPPED)(v) * im; }
+static inline ALWAYS_INLINE VEC NAME(scaled)(VEC v, VEC re, VEC im)
+{
+    VEC x = v * re;
+    VEC y = REAL_NAME(SWAPPED)(v) * im;
+    UNFUSED(x);
+    UNFUSED(y);
+    return x + y;
+}
 
 #endif
 
@@ -104,15 +111,21 @@ static inline ALWAYS_INLINE void NAME(finish_unit)(VEC sums[TILE_COLUMNS][2 * TI
             } else if (!finish->plain) {
 #if KIND == KIND_COMPLEX
                 v = NAME(scaled)(v, alpha_re, alpha_im);
-                if (!finish->overwrite) {
-                    v += NAME(scaled)(*to, beta_re, beta_im);
-                }
 #else
                 v *= alpha;
-                if (!finish->overwrite) {
-                    v += *to * beta;
-                }
+                UNFUSED(v);
 #endif
+                if (finish->keep) {
+                    v += *to;
+                } else if (!finish->overwrite) {
+#if KIND == KIND_COMPLEX
+                    v += NAME(scaled)(*to, beta_re, beta_im);
+#else
+                    VEC old = *to * beta;
+                    UNFUSED(old);
+                    v += old;
+#endif
+                }
             }
             *to = v;
         }
@@ -126,6 +139,7 @@ static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TI
     T whole[NR][MR];
     T *c = tile->c;
     if (!finish->overwrite) {
+        memset(whole, 0, sizeof whole); /* what is beyond is multiplied, too */
         for (int j = 0; j < tile->n; ++j) {
             for (int i = skip; i < tile->m; ++i) {
                 whole[j][i] = c[tile->rows[i] + tile->columns[j]];
@@ -270,12 +284,49 @@ static void NAME(small)(const tnri_gemm *g)
 
 /* ---- Without vectors --------------------------------------------------------------------------------------------------------- */
 
+/* scale * value, as vectors of a tile have it. */
+static inline ALWAYS_INLINE T NAME(scaled_one)(tnr_c64 scale, T value)
+{
+#if KIND == KIND_COMPLEX
+    REAL re[2] = {value.re * (REAL)scale.re, value.im * -(REAL)scale.im};
+    REAL im[2] = {value.im * (REAL)scale.re, value.re * (REAL)scale.im};
+    UNFUSED(re[0]);
+    UNFUSED(re[1]);
+    UNFUSED(im[0]);
+    UNFUSED(im[1]);
+    return (T){re[0] + re[1], im[0] + im[1]};
+#else
+    value *= (REAL)scale.re;
+    UNFUSED(value);
+    return value;
+#endif
+}
+
 static inline ALWAYS_INLINE T NAME(finished)(const tnri_finish *finish, T value, const T *c)
 {
     if (finish->plain) {
         return value;
     }
+    if (finish->add) {
+        return NAME(plus)(value, *c);
+    }
+    value = NAME(scaled_one)(finish->alpha, value);
+    if (finish->keep) {
+        return NAME(plus)(value, *c);
+    }
+    return finish->overwrite ? value : NAME(plus)(value, NAME(scaled_one)(finish->beta, *c));
+}
+
+/* The same for loops that compilers turn into vectors. */
+static inline ALWAYS_INLINE T NAME(finished_in_line)(const tnri_finish *finish, T value, const T *c)
+{
+    if (finish->plain) {
+        return value;
+    }
     value = NAME(times)(NAME(scalar)(finish->alpha), value);
+    if (finish->keep) {
+        return NAME(plus)(value, *c);
+    }
     return finish->overwrite ? value : NAME(plus)(value, NAME(times)(NAME(scalar)(finish->beta), *c));
 }
 
@@ -297,7 +348,7 @@ static inline ALWAYS_INLINE void NAME(finish_line)(const REAL *sums, int count, 
         const T value = sums[i];
 #endif
         T *to = c + i * c_step;
-        *to = how.add ? NAME(plus)(value, *to) : NAME(finished)(&how, value, to);
+        *to = NAME(finished)(&how, value, to);
     }
 }
 
@@ -333,7 +384,7 @@ static void NAME(finish)(const void *sums, int rows, const tnri_tile *tile, cons
             const T value = column[i];
 #endif
             T *element = to + tile->rows[i];
-            *element = how.add ? NAME(plus)(value, *element) : NAME(finished)(&how, value, element);
+            *element = NAME(finished)(&how, value, element);
         }
     }
 }
@@ -371,7 +422,7 @@ static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, i
     T *restrict to = c;
     for (int64_t i = 0; i < count; ++i) {
         const T value = NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
-        to[i * c_step] = NAME(finished)(&how, value, to + i * c_step);
+        to[i * c_step] = NAME(finished_in_line)(&how, value, to + i * c_step);
     }
 }
 
@@ -380,6 +431,9 @@ static void NAME(scale)(const tnri_finish *finish, int64_t count, void *c, int64
     const T beta = NAME(scalar)(finish->beta);
     const T zero = NAME(scalar)((tnr_c64){0.0, 0.0});
     T *to = c;
+    if (finish->keep) {
+        return;
+    }
     for (int64_t i = 0; i < count; ++i) {
         to[i * c_step] = finish->overwrite ? zero : NAME(times)(beta, to[i * c_step]);
     }
