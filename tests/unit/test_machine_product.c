@@ -95,8 +95,8 @@ static void engines_together_make_what_one_makes(void **state)
 {
     (void)state;
     /* m, n, k; the batch: rows cut, columns cut, both too few to be cut, deep, and so small that one makes it alone */
-    static const int64_t sizes[][4] = {{150, 140, 130, 1}, {1200, 40, 300, 1}, {40, 1500, 300, 1}, {700, 650, 600, 1},
-                                       {3, 2, 5000, 1},    {8, 8, 8, 1},       {130, 120, 110, 3}, {97, 1, 4000, 1}};
+    static const int64_t sizes[][4] = {{50, 45, 40, 1}, {200, 20, 300, 1}, {20, 210, 300, 1}, {110, 100, 270, 1},
+                                       {3, 2, 600, 1},  {8, 8, 8, 1},      {40, 30, 50, 3},   {97, 1, 400, 1}};
     static const tnr_dtype dtypes[] = {TNR_F32, TNR_F64, TNR_C32, TNR_C64};
     tnr_engine *single = NULL;
     OK(tnr_engine_create(heap, NULL, &single));
@@ -142,7 +142,7 @@ static void engines_together_make_what_one_makes(void **state)
 static void an_engine_without_room_stops_all_before_the_first_write(void **state)
 {
     (void)state;
-    const int64_t shape[2] = {600, 600};
+    const int64_t shape[2] = {240, 240};
     tnr_need need;
     OK(tnr_engine_need(NULL, 4, &need));
     uint64_t bytes;
@@ -178,9 +178,9 @@ static void an_engine_without_room_stops_all_before_the_first_write(void **state
 static void all_nodes_of_a_machine_make_what_one_makes(void **state)
 {
     (void)state;
-    const int64_t a_shape[2] = {500, 260};
-    const int64_t b_shape[2] = {260, 700};
-    const int64_t c_shape[2] = {500, 700};
+    const int64_t a_shape[2] = {110, 260};
+    const int64_t b_shape[2] = {260, 130};
+    const int64_t c_shape[2] = {110, 130};
     tnr_machine *machine = NULL;
     tnr_engine *single = NULL;
     OK(tnr_machine_create(heap, topology, NULL, &machine));
