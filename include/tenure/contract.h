@@ -29,7 +29,8 @@ extern "C" {
  * out_labels. f32 f64 c32 c64; options NULL: defaults, beta must be 0. An index that is summed over nothing (extent 0) gives zeros.
  *
  * TNR_ERR_ARGUMENT for a character that is no label, a label of out that is in neither operand or twice in out; TNR_ERR_SHAPE for
- * labels of another number than the view's axes, and for a label with two extents. Scratch as in tnr_matmul_into.
+ * labels of another number than the view's axes, and for a label with two extents; TNR_ERR_OVERFLOW where more is summed than
+ * 63 bits can count. Scratch as in tnr_matmul_into.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels,
                                                const tnr_view *b, const char *b_labels, const char *out_labels,

@@ -81,7 +81,8 @@ typedef struct tnr_engine_options {
     int workers; /**< with a topology: so many of these CPUs, spread evenly over the set; 0: all of them */
     tnr_product_source products; /**< whose kernels products use */
     uint64_t
-        plan_cache_bytes; /**< of the engine's domain, for what ordinary calls have planned (plan.h); 0: no cache */
+        plan_cache_bytes; /**< of the engine's domain, for what ordinary calls have planned (plan.h), in whole 64s and
+                                      up to 1 GiB; below 2048: no cache */
 } tnr_engine_options;
 
 /* clang-format off */
@@ -107,7 +108,7 @@ typedef struct tnr_engine_options {
  *
  * @param options NULL for defaults; the topology must outlive the engine. TNR_ERR_RESIDENCY when options->output cannot be
  * mapped by the host; TNR_ERR_BOUNDS for a node, a CPU or more workers than the topology or the set has; TNR_ERR_ARGUMENT for
- * an empty set, for cpus, node or workers without a topology, and when the environment's TENURE_ISA is no known word;
+ * an empty set, for cpus, node or workers without a topology, and when the environment's TENURE_ISA or TENURE_PRODUCTS is no known word;
  * TNR_ERR_UNSUPPORTED for a described topology, or a TENURE_ISA that this machine lacks.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *options,

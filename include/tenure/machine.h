@@ -139,7 +139,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_route(tnr_machine *machine, tnr_ro
  * nodes.
  *
  * Engines are made if nobody asked for them before, at most 8 take part. The default node's engine alone makes what is too small to be packed,
- * products with vectors, and results whose longer side has too few indices on its slowest axis to be cut. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of the engines; TNR_ERR_MEMORY, before the first write,
+ * products with vectors, and results whose longer side has too few indices on its slowest axis to be cut. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of these engines; TNR_ERR_MEMORY, before the first write,
  * when one of them finds no room for its scratch. Not remembered by any cache of plans.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_contract_into(tnr_machine *machine, const tnr_view *a,

@@ -30,7 +30,7 @@ typedef struct tnr_plan tnr_plan;
  *
  * The plan lies where the engine does, and the engine cannot be destroyed before it is (TNR_ERR_BUSY). Scratch that runs will need is
  * taken now, and kept by the engine as every scratch, so that runs take none. Errors as tnr_contract, TNR_ERR_OVERFLOW for a layout that
- * reaches further than memory can, TNR_ERR_MEMORY; then the engine has what it had. Enters the engine.
+ * reaches further than memory can, TNR_ERR_OVERLAP for an out whose elements coincide, TNR_ERR_MEMORY; then the engine has what it had. Enters the engine.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_plan_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels,
                                                     const tnr_view *b, const char *b_labels, const tnr_view *out,
@@ -67,7 +67,7 @@ TNR_API tnr_status tnr_plan_destroy(tnr_plan **plan);
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_plan_need(int operands, tnr_need *need);
 
-/** What an engine's cache of plans has done. */
+/** What an engine's cache of plans has done. Calls that are refused before they plan count nowhere. */
 typedef struct tnr_plan_cache_info {
     uint64_t hits;        /**< ordinary calls that found their plan */
     uint64_t misses;      /**< that planned anew */

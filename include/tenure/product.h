@@ -23,7 +23,7 @@ typedef struct tnr_product_options {
     size_t size;      /**< sizeof(tnr_product_options) */
     bool conjugate_a; /**< use the conjugate of a; nothing for real dtypes */
     bool conjugate_b; /**< use the conjugate of b */
-    tnr_scalar alpha; /**< 0 reads neither a nor b */
+    tnr_scalar alpha; /**< 0, as the dtype rounds it, reads neither a nor b */
     tnr_scalar beta;  /**< 0 does not read out; anything else is refused by tnr_matmul (TNR_ERR_ARGUMENT) */
 } tnr_product_options;
 

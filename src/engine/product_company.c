@@ -66,7 +66,8 @@ tnr_status tnri_product_run_by(const tnri_company *company, tnri_product *produc
         part->b = (const char *)(product->turned ? a : b) + in_b * element;
         part->c = (char *)c + in_c * element;
         tnri_product_choose_part(company->engines[i], part);
-        TNR_TRY(tnri_engine_scratch(company->engines[i], tnri_product_scratch(part, tnri_engine_most_lanes(company->engines[i])), &rooms[i]));
+        TNR_TRY(tnri_engine_scratch(
+            company->engines[i], tnri_product_scratch(part, tnri_engine_most_lanes(company->engines[i])), &rooms[i]));
     }
     tnri_product_run_blocks(count, company->engines, parts, rooms);
     return TNR_OK;
