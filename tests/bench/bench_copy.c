@@ -394,6 +394,159 @@ static void halos(void)
     }
 }
 
+/* ---- Redistribution and fetches ------------------------------------------------------------------------------------------------------- */
+
+/* A cube cut along its last axis, and the same cut along another. */
+typedef struct spread {
+    tnr_distribution from, to;
+    tnr_view view;
+    tnr_view_mut into;
+    void *target;
+    MPI_Datatype sent[2];
+    MPI_Datatype received[2];
+} spread;
+
+static void spread_ours(void *context)
+{
+    const spread *s = context;
+    OK(tnr_world_redistribute_into(world, &s->from, &s->view, &s->to, &s->into));
+}
+
+static void spread_raw(void *context)
+{
+    const spread *s = context;
+    const int counts[] = {1, 1};
+    const int places[] = {0, 0};
+    MPI_Alltoallw(first_byte(&s->view), counts, places, s->sent, s->target, counts, places, s->received,
+                  MPI_COMM_WORLD);
+}
+
+/* Of an array of f64 whose first axis varies fastest: the half of `axis` that is rank `half`'s. */
+static MPI_Datatype half_of(const int64_t *shape, int axis, int half)
+{
+    const int sizes[] = {(int)shape[2], (int)shape[1], (int)shape[0]};
+    int part[] = {sizes[0], sizes[1], sizes[2]};
+    int starts[] = {0, 0, 0};
+    MPI_Datatype type;
+    part[2 - axis] /= 2;
+    starts[2 - axis] = half * part[2 - axis];
+    MPI_Type_create_subarray(3, sizes, part, starts, MPI_ORDER_C, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void redistribution(void)
+{
+    enum { SIDE = 256 };
+    static const int64_t whole[] = {SIDE, SIDE, SIDE};
+    static const tnr_axis_cut by_last[] = {{1, 0, NULL}, {1, 0, NULL}, {2, 0, NULL}};
+    for (int axis = 0; axis < 2; axis++) {
+        static const char *const runs[] = {"1 KiB", "256 KiB"};
+        const tnr_axis_cut by_other[] = {{axis == 0 ? 2 : 1, 0, NULL}, {axis == 1 ? 2 : 1, 0, NULL}, {1, 0, NULL}};
+        const int64_t before[] = {SIDE, SIDE, SIDE / 2};
+        int64_t after[] = {SIDE, SIDE, SIDE};
+        char name[64];
+        tnr_tensor *source;
+        tnr_tensor *target;
+        spread s;
+        way ways[] = {{"tenure", spread_ours, nothing, 0}, {"MPI_Alltoallw", spread_raw, nothing, 0}};
+        after[axis] /= 2;
+        s.from = (tnr_distribution){sizeof(s.from), 3, whole, by_last, NULL};
+        s.to = (tnr_distribution){sizeof(s.to), 3, whole, by_other, NULL};
+        OK(tnr_tensor_full(heap, TNR_F64, 3, before, &(double){me}, &source));
+        OK(tnr_tensor_full(heap, TNR_F64, 3, after, &(double){-1}, &target));
+        OK(tnr_tensor_view(source, &s.view));
+        OK(tnr_tensor_view_mut(target, &s.into));
+        s.target = first_byte(&s.into.view);
+        for (int rank = 0; rank < 2; rank++) {
+            s.sent[rank] = half_of(before, axis, rank);
+            s.received[rank] = half_of(after, 2, rank);
+        }
+        race(ways, 2, &s, 1);
+        snprintf(name, sizeof(name), "redistribution of 256^3 f64, runs of %s", runs[axis]);
+        if (me == 0) {
+            bench_row("copy", name, "us", ways[0].best * 1e6, ways[1].name, ways[1].best * 1e6, true);
+        }
+        for (int rank = 0; rank < 2; rank++) {
+            MPI_Type_free(&s.sent[rank]);
+            MPI_Type_free(&s.received[rank]);
+        }
+        OK(tnr_tensor_release(&source));
+        OK(tnr_tensor_release(&target));
+    }
+}
+
+typedef struct fetched {
+    tnr_group *group;
+    tnr_slot slot;
+    tnr_view_mut into;
+    char *from; /* for memcpy */
+    size_t bytes;
+} fetched;
+
+static void fetch_ours(void *context)
+{
+    const fetched *f = context;
+    if (me == 0) {
+        OK(tnr_group_fetch_into(world, f->group, f->slot, &f->into));
+    }
+}
+
+static void fetch_raw(void *context)
+{
+    const fetched *f = context;
+    if (me == 0) {
+        memcpy(first_byte(&f->into.view), f->from, f->bytes);
+    }
+}
+
+/* Rank 0 fetches what rank 1 owns, beside a copy of as many bytes of its own. */
+static void fetches_from(tnr_domain *domain, const char *where)
+{
+    static const int64_t sizes[] = {64 << 10, 1 << 20, 16 << 20};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char name[64];
+        const int64_t count = sizes[i] / 8;
+        tnr_tensor *owned;
+        tnr_tensor *own;
+        tnr_tensor *copy;
+        tnr_view view;
+        fetched f = {.bytes = (size_t)sizes[i]};
+        way ways[] = {{"tenure", fetch_ours, nothing, 0}, {"memcpy", fetch_raw, nothing, 0}};
+        OK(tnr_tensor_full(domain, TNR_F64, 1, &count, &(double){me}, &owned));
+        OK(tnr_tensor_full(heap, TNR_F64, 1, &count, &(double){me}, &own));
+        OK(tnr_tensor_full(heap, TNR_F64, 1, &count, &(double){-1}, &copy));
+        OK(tnr_tensor_view(own, &view));
+        OK(tnr_tensor_view_mut(copy, &f.into));
+        f.from = first_byte(&view);
+        OK(tnr_group_create(heap, &f.group));
+        OK(tnr_group_append(f.group, &owned, NULL));
+        OK(tnr_group_publish(world, f.group));
+        OK(tnr_group_find(world, f.group, 1 - me, 0, &f.slot));
+        race(ways, 2, &f, sizes[i] >= 16 << 20 ? 2 : 20);
+        snprintf(name, sizeof(name), "fetch from %s, %lld KiB", where, (long long)(sizes[i] >> 10));
+        if (me == 0) {
+            bench_row("copy", name, "GB/s", (double)sizes[i] * 1e-9 / ways[0].best, ways[1].name,
+                      (double)sizes[i] * 1e-9 / ways[1].best, false);
+        }
+        OK(tnr_group_unpublish(world, f.group));
+        OK(tnr_group_release(&f.group));
+        OK(tnr_tensor_release(&own));
+        OK(tnr_tensor_release(&copy));
+    }
+}
+
+static void fetches(void)
+{
+    tnr_window_options options = TNR_WINDOW_OPTIONS;
+    tnr_domain *window;
+    options.bytes = 32 << 20;
+    OK(tnr_window_create(world, heap, &options, &window));
+    fetches_from(window, "a window");
+    fetches_from(heap, "the heap");
+    OK(tnr_domain_close(&window));
+}
+
 int bench_copy(void)
 {
     int started = 0;
@@ -412,9 +565,9 @@ int bench_copy(void)
         options.no_shared = messages != NULL && messages[0] == '1';
         OK(tnr_heap_create(&heap));
         OK(tnr_world_create(heap, MPI_COMM_WORLD, &options, &world));
-        const char *only =
-            getenv("TENURE_BENCH_COPY"); /* latency, contiguous, strided, halo, transposed: their first letters */
-        only = only != NULL ? only : "lcsht";
+        const char *only = getenv(
+            "TENURE_BENCH_COPY"); /* latency, contiguous, strided, halo, transposed, redistribution, fetch: first letters */
+        only = only != NULL ? only : "lcshtrf";
         if (strchr(only, 'l') != NULL) {
             latency();
         }
@@ -429,6 +582,12 @@ int bench_copy(void)
         }
         if (strchr(only, 't') != NULL) {
             transposed();
+        }
+        if (strchr(only, 'r') != NULL) {
+            redistribution();
+        }
+        if (strchr(only, 'f') != NULL) {
+            fetches();
         }
         OK(tnr_world_destroy(&world));
         OK(tnr_domain_close(&heap));
