@@ -85,8 +85,8 @@ static uint64_t most_bytes(int64_t element, int64_t m, int64_t n, int64_t k, int
     const int64_t tile = TNRI_PRODUCT_TILE;
     const int64_t kc = k < DEPTH ? round_up(k, 4) : DEPTH;
     /* rounded up to the tile that fits worst */
-    const int64_t rows = m + tile - 1 < TABLED ? m + tile - 1 : TABLED;
-    const int64_t columns = n + tile - 1 < TABLED ? n + tile - 1 : TABLED;
+    const int64_t rows = m < TABLED - tile ? m + tile - 1 : TABLED;
+    const int64_t columns = n < TABLED - tile ? n + tile - 1 : TABLED;
     const uint64_t slice = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
     const uint64_t at_once = least(slice > TNRI_PRODUCT_ROWS_BYTES ? slice : TNRI_PRODUCT_ROWS_BYTES,
                                    packed_bytes(kc, rows, element, UINT64_MAX));
