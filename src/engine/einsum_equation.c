@@ -10,8 +10,8 @@ typedef struct reader {
     const char *op;
     const char *at;
     tnri_equation *equation;
-    bool apart;                  /* a text is one operand's labels or the result's, and its end is theirs */
-    int8_t numbers[TNRI_LABELS]; /* of the labels by tnri_label_number; -1: not met yet */
+    bool apart;                   /* a text is one operand's labels or the result's, and its end is theirs */
+    int16_t numbers[TNRI_LABELS]; /* of the labels by tnri_label_number; -1: not met yet */
     char name[16];
 } reader;
 
@@ -68,7 +68,7 @@ static tnr_status read_operand(reader *r, int index, const tnr_view *view)
         if (r->numbers[label] < 0) {
             TNR_REQUIRE(view->shape[i] >= 0, TNR_ERR_ARGUMENT, "%s: %s has extent %lld on axis %d", r->op,
                         name_of(r, index), TNRI_LL(view->shape[i]), i);
-            r->numbers[label] = (int8_t)e->labels;
+            r->numbers[label] = (int16_t)e->labels;
             e->names[e->labels] = name[0];
             e->extents[e->labels] = view->shape[i];
             e->empty = e->empty || view->shape[i] == 0;

@@ -497,7 +497,7 @@ static int64_t parts_of(int64_t lanes, int64_t most)
     while (parts > 1 && (parts > most || lanes % parts != 0)) {
         --parts;
     }
-    return parts;
+    return parts > 1 ? parts : 1;
 }
 
 static int64_t pieces_of(int64_t size, int64_t most) { return (size + most - 1) / most; }

@@ -6,6 +6,7 @@ void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_st
                           int64_t first, int64_t count, int64_t *first_offsets, int64_t *second_offsets)
 {
     int64_t index[TNRI_PRODUCT_RANK];
+    index[0] = 0; /* of a group without axes, too */
     int64_t rest = first;
     int64_t x = 0;
     int64_t y = 0;

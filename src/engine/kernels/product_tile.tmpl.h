@@ -181,10 +181,12 @@ static inline ALWAYS_INLINE void NAME(low_tile)(fetch_ahead ahead, int64_t k, co
 {
     if (tile->m <= STEP) {
         NAME(one_tile)(1, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
-    } else if (TILE_VECTORS == 2 || tile->m > 2 * STEP) {
-        NAME(one_tile)(TILE_VECTORS, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
-    } else {
+#if TILE_VECTORS > 2
+    } else if (tile->m <= 2 * STEP) {
         NAME(one_tile)(2, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
+#endif
+    } else {
+        NAME(one_tile)(TILE_VECTORS, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
     }
 }
 
