@@ -208,7 +208,7 @@ static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     NAME(accumulate)
-    (sums, mv, nr, false, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+    (sums, mv, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
      (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     NAME(finish_unit)(sums, mv, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
 }
@@ -219,7 +219,7 @@ static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, 
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     const int64_t i = g->m - STEP;
     NAME(accumulate)
-    (sums, 1, nr, false, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+    (sums, 1, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
      (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     int64_t rows[MR];
     int64_t columns[NR];
