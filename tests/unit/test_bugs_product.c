@@ -427,6 +427,44 @@ static void test_MM_12_products_after_fork(void **state)
     assert_true(product_of_ones(64));
 }
 
+/* beta 1 adds to what is there: an infinity with an imaginary part of 0 stays one, by every way a product goes. */
+static void test_beta_one_leaves_infinities_alone(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{3, 3, 3}, {40, 1, 30}, {40, 30, 600}, {3, 2, 0}};
+    for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+            for (int zero = 0; zero < 2; ++zero) {
+                const int64_t m = sizes[s][0];
+                const int64_t n = sizes[s][1];
+                const int64_t k = sizes[s][2];
+                matrix a = matrix_of((tnr_dtype)dtype, 2, LIST(m, k), NULL);
+                matrix b = matrix_of((tnr_dtype)dtype, 2, LIST(k, n), NULL);
+                matrix c = matrix_of((tnr_dtype)dtype, 2, LIST(m, n), NULL);
+                for (int64_t i = 0; i < m * k; ++i) {
+                    put((tnr_dtype)dtype, a.data, i, 1.0, 0.0);
+                }
+                for (int64_t i = 0; i < k * n; ++i) {
+                    put((tnr_dtype)dtype, b.data, i, 1.0, 0.0);
+                }
+                for (int64_t i = 0; i < m * n; ++i) {
+                    put((tnr_dtype)dtype, c.data, i, (double)INFINITY, 0.0);
+                }
+                tnr_product_options options = TNR_PRODUCT_OPTIONS;
+                options.alpha.re = zero != 0 ? 0.0 : 0.5;
+                options.beta.re = 1.0;
+                catalogue_ok(tnr_matmul_into(engine, &a.view.view, &b.view.view, &options, &c.view), "product");
+                for (int64_t i = 0; i < m * n; ++i) {
+                    assert_true(holds((tnr_dtype)dtype, c.data, i, (double)INFINITY, 0.0));
+                }
+                drop(&a);
+                drop(&b);
+                drop(&c);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_MM_10_parameter_errors_are_answers),
         cmocka_unit_test(test_MM_11_many_callers_of_one_engine),
         cmocka_unit_test(test_MM_12_products_after_fork),
+        cmocka_unit_test(test_beta_one_leaves_infinities_alone),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
