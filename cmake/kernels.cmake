@@ -28,10 +28,13 @@ function(tenure_kernels)
         # No values change by these: nothing reads errno or the exception flags, and with both in mind compilers make no
         # vector code of choices and square roots.
         target_compile_options(${library} PRIVATE -fno-math-errno -fno-trapping-math)
-        if(TENURE_SANITIZE) # each access has its check already: unrolled, kernels would take minutes to compile
+        # Loops as written where a sanitizer checks each access already (unrolled, kernels would take minutes to compile), and
+        # where small code is wanted.
+        if(TENURE_SANITIZE)
             target_compile_definitions(${library} PRIVATE TNRI_LOOPS_AS_WRITTEN)
         else()
-            target_compile_options(${library} PRIVATE -O3)
+            target_compile_definitions(${library} PRIVATE $<$<CONFIG:MinSizeRel>:TNRI_LOOPS_AS_WRITTEN>)
+            target_compile_options(${library} PRIVATE $<$<NOT:$<CONFIG:MinSizeRel>>:-O3>)
         endif()
         if(NOT isa STREQUAL baseline)
             target_compile_options(${library} PRIVATE -march=x86-64-${isa})
@@ -41,7 +44,7 @@ function(tenure_kernels)
         endif()
         set_target_properties(${library} PROPERTIES
             C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
-            C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+            C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ${TENURE_PIC})
         tenure_warnings(${library})
         list(APPEND objects $<TARGET_OBJECTS:${library}>)
     endforeach()
