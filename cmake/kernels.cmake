@@ -29,12 +29,11 @@ function(tenure_kernels)
         # vector code of choices and square roots.
         target_compile_options(${library} PRIVATE -fno-math-errno -fno-trapping-math)
         # Loops as written where a sanitizer checks each access already (unrolled, kernels would take minutes to compile), and
-        # where small code is wanted.
-        if(TENURE_SANITIZE)
+        # where little code is wanted.
+        if(TENURE_SANITIZE OR TENURE_SMALL)
             target_compile_definitions(${library} PRIVATE TNRI_LOOPS_AS_WRITTEN)
         else()
-            target_compile_definitions(${library} PRIVATE $<$<CONFIG:MinSizeRel>:TNRI_LOOPS_AS_WRITTEN>)
-            target_compile_options(${library} PRIVATE $<$<NOT:$<CONFIG:MinSizeRel>>:-O3>)
+            target_compile_options(${library} PRIVATE -O3)
         endif()
         if(NOT isa STREQUAL baseline)
             target_compile_options(${library} PRIVATE -march=x86-64-${isa})

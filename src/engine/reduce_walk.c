@@ -214,6 +214,7 @@ static bool arrange(job *j, const tnr_view *a, const int64_t *spread, const char
     r->short_line = false;
     r->inner = NULL;
     r->scale = 0.0;
+    r->terms = j->reducer->terms;
     const bool goes = nest.strides[1][0] == 0;
     for (int i = 0; i < nest.rank; ++i) {
         if (nest.strides[1][i] == 0) {
@@ -322,6 +323,7 @@ void tnri_reduce_walk(tnr_engine *engine, int lanes, const tnri_reducer *reducer
                       const int64_t *spread, const char *source, char *target, size_t out_width)
 {
     job j;
+    j.reducer = reducer;
     if (!arrange(&j, a, spread, source, target, out_width)) {
         return;
     }
@@ -337,7 +339,6 @@ void tnri_reduce_walk(tnr_engine *engine, int lanes, const tnri_reducer *reducer
         } while (tnri_nest_step(kept, 1));
         return;
     }
-    j.reducer = reducer;
     const int64_t wanted = (int64_t)lanes * PIECES_PER_LANE;
     const int64_t grain = r->lines ? r->group : tnri_quotient_up(STRIP_GRAIN, width);
     tnri_reduce_cut(&j.units, grain, wanted);

@@ -202,7 +202,7 @@ struct tnr_world {
     tnr_world_options options;  /* defaults filled in */
     tnri_peer *peers;           /* by rank */
     atomic_uint inside;         /* a thread is */
-    _Atomic(tnr_status) poison; /* TNR_OK, or what ended it; the text is there before */
+    TNRI_ATOMIC(tnr_status) poison; /* TNR_OK, or what ended it; the text is there before */
     char poison_text[TNR_ERROR_TEXT_BYTES];
     tnri_flight *flights; /* in flight, in order of their start */
     tnri_flight *free_flights;

@@ -119,13 +119,13 @@ static int64_t next_line(const tnri_reduction *r, int64_t *index)
 #include "each_dtype.inl.h"
 
 /* clang-format off */
-#define REDUCER_(op, dtype) {outputs_##op##_##dtype, partial_##op##_##dtype, merge_##op##_##dtype}
+#define REDUCER_(op, dtype) {outputs_##op##_##dtype, partial_##op##_##dtype, merge_##op##_##dtype, NULL}
 #define ORDERED_(op) {[TNR_F32] = REDUCER_(op, f32), [TNR_F64] = REDUCER_(op, f64), [TNR_I32] = REDUCER_(op, i32), \
                       [TNR_I64] = REDUCER_(op, i64)}
 #define FLOATS__(op) [TNR_F32] = REDUCER_(op, f32), [TNR_F64] = REDUCER_(op, f64), [TNR_C32] = REDUCER_(op, c32), \
                      [TNR_C64] = REDUCER_(op, c64)
 #define NUMBERS_(op) {FLOATS__(op), [TNR_I32] = REDUCER_(op, i32), [TNR_I64] = REDUCER_(op, i64)}
-#define ARG__(op, dtype) {arg_look_##op##_##dtype, arg_merge_##op##_##dtype}
+#define ARG__(op, dtype) {arg_look_##op##_##dtype, arg_merge_##op##_##dtype, NULL}
 #define ARGS_(op) {[TNR_F32] = ARG__(op, f32), [TNR_F64] = ARG__(op, f64), [TNR_I32] = ARG__(op, i32), \
                    [TNR_I64] = ARG__(op, i64)}
 /* clang-format on */
