@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which dtypes this build computes in: all, or what TENURE_DTYPES names (cmake/dtypes.cmake). Tensors of a dtype that is left out
+ * Which dtypes this build computes in: all, or what TENURE_DTYPES names (cmake/parts.cmake). Tensors of a dtype that is left out
  * can be made, viewed, copied and moved all the same, for that goes by bytes.
  */
 #ifndef TENURE_ARENA_DTYPES_H

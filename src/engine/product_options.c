@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings of products, checked, as kernels want them. */
+#include "../arena/dtypes.h"
 #include "product_internal.h"
 
 bool tnri_has_product(tnr_dtype dtype)
 {
-    static const bool floats[TNR_DTYPE_END] = {[TNR_F32] = true, [TNR_F64] = true, [TNR_C32] = true, [TNR_C64] = true};
+    static const bool floats[TNR_DTYPE_END] = {
+        [TNR_F32] = TNRI_HAS_F32, [TNR_F64] = TNRI_HAS_F64, [TNR_C32] = TNRI_HAS_C32, [TNR_C64] = TNRI_HAS_C64};
     return floats[dtype];
 }
 

@@ -119,7 +119,8 @@ static int64_t next_line(const tnri_reduction *r, int64_t *index)
 #include "each_dtype.inl.h"
 
 /* clang-format off */
-#define REDUCER_(op, dtype) {outputs_##op##_##dtype, partial_##op##_##dtype, merge_##op##_##dtype, NULL}
+#define REDUCER_(op, dtype) {PICK_##dtype(outputs_##op##_##dtype), PICK_##dtype(partial_##op##_##dtype), \
+                             PICK_##dtype(merge_##op##_##dtype), NULL}
 #define ORDERED_(op) {[TNR_F32] = REDUCER_(op, f32), [TNR_F64] = REDUCER_(op, f64), [TNR_I32] = REDUCER_(op, i32), \
                       [TNR_I64] = REDUCER_(op, i64)}
 #define FLOATS__(op) [TNR_F32] = REDUCER_(op, f32), [TNR_F64] = REDUCER_(op, f64), [TNR_C32] = REDUCER_(op, c32), \

@@ -45,7 +45,7 @@ static void OPNAME(join)(char *acc, const char *other)
 
 static const tnri_reduce_terms OPNAME(terms) = {OPNAME(column), OPNAME(join), sizeof(ACC), END, RULES};
 
-#ifdef BEATS
+#if defined(BEATS) && TNRI_HAS_I64
 static void OPNAME(arg_look)(const char *a, int64_t step, int64_t first, int64_t rows, int64_t across, int64_t columns,
                              tnri_arg_best *best)
 {
