@@ -145,7 +145,7 @@ static inline int tnri_put_decimal(char *text, uint64_t number)
 tnr_status tnri_options_take(const char *op, const void *given, size_t least, void *known, size_t known_size);
 
 /* The next number of a counter, from 1, never twice; TNR_ERR_OVERFLOW at the end. */
-tnr_status tnri_mint_serial(const char *op, TNRI_ATOMIC(uint64_t) *last, uint64_t *serial);
+tnr_status tnri_mint_serial(const char *op, TNRI_ATOMIC(uint64_t) * last, uint64_t *serial);
 
 /* ---- A lock for a few dozen instructions ----------------------------------------------------------------------------- */
 

@@ -150,6 +150,8 @@ static double greedy(const tnri_equation *e, tnri_path *path)
     return total;
 }
 
+#if !TNRI_SMALL /* it takes 90 KiB of stack */
+
 /* ---- Exact ------------------------------------------------------------------------------------------------------------------------- */
 
 #define SETS (1 << TNR_EINSUM_EXACT_OPERANDS)
@@ -300,6 +302,12 @@ static TNRI_NOINLINE bool exact(const tnri_equation *e, tnri_path *path)
     return true;
 }
 
+#else
+
+static bool exact(const tnri_equation *e, tnri_path *path) { return greedy(e, path) >= 0.0; }
+
+#endif
+
 /* ---- Choice ------------------------------------------------------------------------------------------------------------------------- */
 
 /* Multiplications in the 5 ns of one cut's weighing, about. */
@@ -318,7 +326,7 @@ static tnr_status automatic(const char *op, const tnri_equation *e, tnri_path *p
 {
     path->mode = TNR_EINSUM_GREEDY;
     const double work = greedy(e, path);
-    if (e->count <= TNR_EINSUM_EXACT_OPERANDS && (work < 0.0 || worth_a_search(e->count, work))) {
+    if (!TNRI_SMALL && e->count <= TNR_EINSUM_EXACT_OPERANDS && (work < 0.0 || worth_a_search(e->count, work))) {
         path->mode = TNR_EINSUM_EXACT;
         return exact(e, path) ? TNR_OK : too_many_axes(op);
     }
@@ -356,6 +364,8 @@ tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const t
     TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT || count <= TNR_EINSUM_EXACT_OPERANDS,
                 TNR_ERR_ARGUMENT, "%s: exact paths are for %d operands at most, found %d", op,
                 TNR_EINSUM_EXACT_OPERANDS, count);
+    TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT || !TNRI_SMALL, TNR_ERR_UNSUPPORTED,
+                "%s: exact paths are left out of small builds", op);
     left_to_right(count, path);
     if (path->given) {
         TNR_TRY(as_told(op, count, options, path));

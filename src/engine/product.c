@@ -117,9 +117,9 @@ typedef struct block_work {
     int64_t *n_in_b, *n_in_c, *k_in_a, *k_in_b;
     int64_t columns, depth; /* of this block */
     bool k_unit_a, k_unit_b, n_unit_b;
-    bool direct_a;          /* slices of a whose rows are neighbours are not packed; then */
-    int64_t a_column;       /* the step along k */
-    bool direct_b;          /* whole slices of b are not packed; then */
+    bool direct_a;    /* slices of a whose rows are neighbours are not packed; then */
+    int64_t a_column; /* the step along k */
+    bool direct_b;    /* whole slices of b are not packed; then */
     int64_t b_row, b_column;
     char *lanes_room;  /* lane_bytes for each */
     int64_t row_parts; /* pieces are a grid: parts of the rows by parts of the columns */
@@ -160,7 +160,8 @@ static void one_tile(const block_work *w, const char *a, bool as_it_lies, int64_
     const char *packed_b = w->packed_b + (size_t)(j * w->depth) * w->element;
     if (w->direct_b && tile->n == kernel->nr) {
         const char *b = w->b + (w->n_in_b[j] + w->k_in_b[0]) * (int64_t)w->element;
-        kernel->tile_direct(w->depth, a, as_it_lies ? w->a_column : kernel->mr, b, w->b_row, w->b_column, tile, &w->finish);
+        kernel->tile_direct(w->depth, a, as_it_lies ? w->a_column : kernel->mr, b, w->b_row, w->b_column, tile,
+                            &w->finish);
     } else if (as_it_lies) {
         kernel->tile_direct(w->depth, a, w->a_column, packed_b, kernel->nr, 1, tile, &w->finish);
     } else {
@@ -169,8 +170,8 @@ static void one_tile(const block_work *w, const char *a, bool as_it_lies, int64_
 }
 
 /* A block of rows that is packed: the columns' slices one after another, each with all slices of rows. */
-static void multiply_packed(const block_work *w, const char *packed_a, const int64_t *rows, const bool *unit, int64_t count,
-                            int64_t begin, int64_t end)
+static void multiply_packed(const block_work *w, const char *packed_a, const int64_t *rows, const bool *unit,
+                            int64_t count, int64_t begin, int64_t end)
 {
     const int mr = w->kernel->mr;
     const size_t slice = (size_t)(mr * w->depth) * w->element;
@@ -187,8 +188,8 @@ static void multiply_packed(const block_work *w, const char *packed_a, const int
 }
 
 /* Rows of a as they lie: each slice of them with all columns, out of the first-level cache. */
-static void multiply_direct(const block_work *w, char *packed_a, const int64_t *in_a, const int64_t *rows, const bool *unit,
-                            int64_t count, int64_t begin, int64_t end)
+static void multiply_direct(const block_work *w, char *packed_a, const int64_t *in_a, const int64_t *rows,
+                            const bool *unit, int64_t count, int64_t begin, int64_t end)
 {
     const tnri_product_kernel *kernel = w->kernel;
     tnri_tile tile = {.c = w->c};
@@ -291,10 +292,10 @@ static void blocked(tnr_engine *engine, const tnri_product *product, const tnri_
                 table_offsets(&product->k, product->k.a, product->k.b, p, w.depth, w.k_in_a, w.k_in_b);
                 w.k_unit_a = neighbours(w.k_in_a, w.depth);
                 w.k_unit_b = neighbours(w.k_in_b, w.depth);
-                w.direct_a = w.columns <= 8 * (int64_t)kernel->nr && !w.k_unit_a &&
-                             regular(w.k_in_a, w.depth, &w.a_column);
-                w.direct_b = n_regular && product->m.size <= 8 * (int64_t)kernel->mr &&
-                             regular(w.k_in_b, w.depth, &w.b_row);
+                w.direct_a =
+                    w.columns <= 8 * (int64_t)kernel->nr && !w.k_unit_a && regular(w.k_in_a, w.depth, &w.a_column);
+                w.direct_b =
+                    n_regular && product->m.size <= 8 * (int64_t)kernel->mr && regular(w.k_in_b, w.depth, &w.b_row);
                 tnri_engine_run(engine, lanes, lanes, pack_b, &w);
                 tnri_engine_run(engine, lanes, lanes, multiply, &w);
                 add_next(&w.finish);
@@ -486,7 +487,8 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
         turn(product);
     }
     const double parts = tnr_dtype_real(product->dtype) != product->dtype ? 8.0 : 2.0;
-    const double work = parts * (double)m->size * (double)n->size * (double)k->size * (double)product->batch.size / 30.0;
+    const double work =
+        parts * (double)m->size * (double)n->size * (double)k->size * (double)product->batch.size / 30.0;
     const int lanes = tnri_engine_lanes(engine, work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000));
     if (product->batch.size > 1 && m->size == 1 && n->size == 1) {
         runs_work w = {.product = product, .kernel = kernel, .element = element, .pieces = lanes};
@@ -504,19 +506,10 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
     }
     items_work items = {.batch = &product->batch, .element = element, .kernel = kernel_of(product, kernel)};
     if (items.kernel != NULL) {
-        items.gemm = (tnri_gemm){product->finish,
-                                 m->size,
-                                 n->size,
-                                 k->size,
-                                 product->a,
-                                 step_of(m, m->a),
-                                 step_of(k, k->a),
-                                 product->b,
-                                 step_of(k, k->b),
-                                 step_of(n, n->b),
-                                 product->c,
-                                 step_of(m, m->c),
-                                 step_of(n, n->c)};
+        items.gemm =
+            (tnri_gemm){product->finish,  m->size,          n->size,         k->size,          product->a,
+                        step_of(m, m->a), step_of(k, k->a), product->b,      step_of(k, k->b), step_of(n, n->b),
+                        product->c,       step_of(m, m->c), step_of(n, n->c)};
         if (product->batch.size == 1) {
             items.kernel(&items.gemm);
         } else {
@@ -527,8 +520,8 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
     }
     const tnri_product_blocks blocks = tnri_product_choose_blocks(kernel, product->dtype, m->size, n->size, k->size);
     void *scratch;
-    TNR_TRY(tnri_engine_scratch(
-        engine, tnri_product_bytes(kernel, product->dtype, m->size, n->size, k->size, lanes), &scratch));
+    TNR_TRY(tnri_engine_scratch(engine, tnri_product_bytes(kernel, product->dtype, m->size, n->size, k->size, lanes),
+                                &scratch));
     blocked(engine, product, kernel, &blocks, lanes, scratch);
     return TNR_OK;
 }

@@ -44,7 +44,8 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
 /* Blocks of the largest product are the largest, but for cuts that come out even: so with the most that these may be. */
 static int64_t least(int64_t size, int64_t most) { return size < most ? size : most; }
 
-uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes)
+uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k,
+                            int lanes)
 {
     const int64_t element = (int64_t)tnr_dtype_size(dtype);
     const int64_t rows = ROWS_BYTES / (DEPTH * element) / kernel->mr * kernel->mr;

@@ -59,7 +59,8 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
  * Scratch with which tnri_product_run makes every product of up to m x n x k, none 0, whose operands are packed, on `lanes` lanes,
  * whichever operand takes which part; and what it takes for one of exactly that size.
  */
-uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes);
+uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k,
+                            int lanes);
 
 /* Products of up to so many multiplications whose groups are one axis each are never packed. */
 #define TNRI_PRODUCT_TINY 1000

@@ -194,7 +194,7 @@
 #undef KIND
 #endif
 
-#if ((DTYPES) & DTYPES_BOOL) && TNRI_HAS_BOOL
+#if ((DTYPES)&DTYPES_BOOL) && TNRI_HAS_BOOL
 #define KIND KIND_BOOL
 #define T uint8_t
 #define SUFFIX b8

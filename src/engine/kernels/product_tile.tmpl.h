@@ -67,9 +67,8 @@ static inline ALWAYS_INLINE VEC NAME(scaled)(VEC v, VEC re, VEC im) { return v *
 #endif
 
 /* Sums to elements, and these to c: whole vectors of neighbouring rows. */
-static inline ALWAYS_INLINE void NAME(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
-                                                   REAL *c, const int64_t *columns, int64_t c_step,
-                                                   const tnri_finish *finish)
+static inline ALWAYS_INLINE void NAME(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, REAL *c,
+                                                   const int64_t *columns, int64_t c_step, const tnri_finish *finish)
 {
 #if KIND == KIND_COMPLEX
     const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
@@ -167,8 +166,8 @@ static void NAME(tile)(int64_t k, const void *a, const void *b, const tnri_tile 
     NAME(low_tile)(k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
 }
 
-static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,
-                              const tnri_tile *tile, const tnri_finish *finish)
+static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row,
+                              int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
 {
     NAME(low_tile)(k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
 }
@@ -176,12 +175,12 @@ static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_column, const 
 /* ---- Small products --------------------------------------------------------------------------------------------------------- */
 
 /* mv vectors of rows from row i on, by nr real columns from column j on. */
-static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64_t j, int mv,
-                                            int nr)
+static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64_t j, int mv, int nr)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    NAME(accumulate)(sums, mv, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-                     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+    NAME(accumulate)
+    (sums, mv, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     NAME(finish_unit)(sums, mv, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
 }
 
@@ -190,8 +189,9 @@ static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, 
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     const int64_t i = g->m - STEP;
-    NAME(accumulate)(sums, 1, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-                     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+    NAME(accumulate)
+    (sums, 1, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     int64_t rows[MR];
     int64_t columns[NR];
     for (int r = 0; r < STEP; ++r) {
@@ -280,7 +280,7 @@ static void NAME(tiny)(const tnri_gemm *g)
             T sum = NAME(times)(NAME(conjugated)(*x, sign_a), NAME(conjugated)(*y, sign_b));
             for (int64_t p = 1; p < g->k; ++p) {
                 sum = NAME(plus)(sum, NAME(times)(NAME(conjugated)(x[p * g->a_column], sign_a),
-                                                   NAME(conjugated)(y[p * g->b_row], sign_b)));
+                                                  NAME(conjugated)(y[p * g->b_row], sign_b)));
             }
             T *to = c + i * g->c_row + j * g->c_column;
             *to = NAME(finished)(&g->finish, sum, to);
@@ -288,8 +288,8 @@ static void NAME(tiny)(const tnri_gemm *g)
     }
 }
 
-static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step,
-                      void *c, int64_t c_step)
+static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b,
+                      int64_t b_step, void *c, int64_t c_step)
 {
     const tnri_finish how = *finish;
     const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;

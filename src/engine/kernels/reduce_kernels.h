@@ -71,18 +71,18 @@ typedef struct tnri_reduce_terms tnri_reduce_terms;
 typedef struct tnri_reduction tnri_reduction;
 struct tnri_reduction {
     bool lines;
-    bool short_line;               /* lines: one row, and not a whole one, is all there is */
-    int rank;                      /* of rows, >= 1; axis 0 is the one that tiles are cut from */
-    int64_t shape[TNR_MAX_RANK];   /* rows */
-    int64_t strides[TNR_MAX_RANK]; /* from row to row */
-    int64_t across;                /* from column to column */
-    int64_t columns;               /* lines: columns of a row */
-    int64_t group;                 /* lines: outputs that take turns in a row; 1: all of it is one output's */
-    int64_t tail;                  /* lines: columns of one more row behind the last of axis 0 */
-    int64_t line_tiles;            /* tiles along axis 0 */
-    int64_t tiles;                 /* in all */
-    int64_t strip;                 /* strips: most outputs side by side */
-    double scale;                  /* what terms are multiplied by, where the operation does that */
+    bool short_line;                /* lines: one row, and not a whole one, is all there is */
+    int rank;                       /* of rows, >= 1; axis 0 is the one that tiles are cut from */
+    int64_t shape[TNR_MAX_RANK];    /* rows */
+    int64_t strides[TNR_MAX_RANK];  /* from row to row */
+    int64_t across;                 /* from column to column */
+    int64_t columns;                /* lines: columns of a row */
+    int64_t group;                  /* lines: outputs that take turns in a row; 1: all of it is one output's */
+    int64_t tail;                   /* lines: columns of one more row behind the last of axis 0 */
+    int64_t line_tiles;             /* tiles along axis 0 */
+    int64_t tiles;                  /* in all */
+    int64_t strip;                  /* strips: most outputs side by side */
+    double scale;                   /* what terms are multiplied by, where the operation does that */
     const tnri_reduce_terms *terms; /* the reducer's */
     const tnri_reduction *inner; /* strips: each term is itself the result of this line of one tile; NULL: an element */
 };

@@ -32,10 +32,7 @@
 #if KIND == KIND_REAL || KIND == KIND_INTEGER
 
 #if KIND == KIND_REAL /* NaN if either is; of two zeros the positive one, the smaller of two: reduce.tmpl.h */
-static T NAME(larger)(T x, T y)
-{
-    return x > y ? x : x < y ? y : x == y ? (x == (T)0 ? x + y : x) : x != x ? x : y;
-}
+static T NAME(larger)(T x, T y) { return x > y ? x : x < y ? y : x == y ? (x == (T)0 ? x + y : x) : x != x ? x : y; }
 static T NAME(smaller)(T x, T y)
 {
     return x < y ? x : x > y ? y : x == y ? (x == (T)0 ? -(-x - y) : x) : x != x ? x : y;

@@ -8,7 +8,8 @@
 
 static void JOIN_SUFFIX(NAME(KERNEL), one)(char *const *at)
 {
-    *(OUT *)(void *)at[0] = APPLY(*(const FIRST *)(const void *)at[1], *(const OUT *)(const void *)at[2], *(const OUT *)(const void *)at[3]);
+    *(OUT *)(void *)at[0] = APPLY(*(const FIRST *)(const void *)at[1], *(const OUT *)(const void *)at[2],
+                                  *(const OUT *)(const void *)at[3]);
 }
 
 static void NAME(KERNEL)(const tnri_plane *p) { tnri_plane_each(p, JOIN_SUFFIX(NAME(KERNEL), one)); }
