@@ -14,7 +14,9 @@
 #include "storage/storage.h"
 #include "support/layout_model.h"
 
+#ifndef CASES
 #define CASES 300000
+#endif
 
 /* ---- Layouts ---------------------------------------------------------------------------------------------------- */
 
