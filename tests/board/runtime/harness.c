@@ -94,6 +94,19 @@ static int run_fixture(CMFixtureFunction fixture, void **state)
     return fixture == NULL ? 0 : how == 0 ? fixture(state) : how;
 }
 
+extern const char board_left_out[]; /* names between spaces: images.cmake says why */
+
+static bool is_left_out(const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = strstr(board_left_out, name); at != NULL; at = strstr(at + 1, name)) {
+        if ((at == board_left_out || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int board_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     void *group_state = NULL;
@@ -105,6 +118,11 @@ int board_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunct
     }
     for (size_t i = 0; i < count; ++i) {
         void *state = group_state;
+        if (is_left_out(tests[i].name)) {
+            print_message("left out %s\n", tests[i].name);
+            ++skipped;
+            continue;
+        }
         const int how = run_one(&tests[i], &state);
         print_message("%s %s\n", how == 0 ? "passed " : how == SKIPPED ? "skipped" : "FAILED ", tests[i].name);
         failed += how == FAILED;
@@ -134,8 +152,13 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes)
 
 /* ---- Heaps ---------------------------------------------------------------------------------------------------------------------- */
 
-enum { HEAPS = 4, HEAP_BYTES = 512 * 1024 };
-__attribute__((section(".arena"), aligned(64))) static unsigned char regions[HEAPS][HEAP_BYTES];
+enum { HEAPS = 4, LARGE = 8 << 20, MEDIUM = 2 << 20, SMALL = 256 << 10 };
+__attribute__((section(".arena"), aligned(64))) static unsigned char large[LARGE];
+__attribute__((section(".arena"), aligned(64))) static unsigned char medium[MEDIUM];
+__attribute__((section(".arena"), aligned(64))) static unsigned char small[2][SMALL];
+static unsigned char *const regions[HEAPS] = {large, medium, small[0], small[1]};
+static const uint64_t region_bytes[HEAPS] = {LARGE, MEDIUM, SMALL, SMALL};
+static const uint64_t most_blocks[HEAPS] = {16000, 4000, 800, 800};
 static tnr_domain *heaps[HEAPS];
 
 tnr_status __wrap_tnr_heap_create(tnr_domain **domain);
@@ -147,8 +170,8 @@ tnr_status __wrap_tnr_heap_create(tnr_domain **domain)
     for (int i = 0; i < HEAPS; ++i) {
         if (heaps[i] == NULL) {
             tnr_arena_options options = TNR_ARENA_OPTIONS;
-            options.max_blocks = 2048;
-            const tnr_status status = tnr_arena_create(regions[i], HEAP_BYTES, &options, &heaps[i]);
+            options.max_blocks = most_blocks[i];
+            const tnr_status status = tnr_arena_create(regions[i], region_bytes[i], &options, &heaps[i]);
             *domain = heaps[i];
             return status;
         }

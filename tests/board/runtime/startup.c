@@ -107,6 +107,7 @@ int _close(int file);
 int _fstat(int file, struct stat *status);
 int _isatty(int file);
 long _lseek(int file, long offset, int from);
+int _gettimeofday(void *time, void *zone);
 int _getpid(void);
 int _kill(int process, int signal);
 _Noreturn void _exit(int status);
@@ -164,6 +165,14 @@ long _lseek(int file, long offset, int from)
     (void)offset;
     (void)from;
     return 0;
+}
+
+int _gettimeofday(void *time, void *zone)
+{
+    (void)time;
+    (void)zone;
+    errno = ENOSYS;
+    return -1;
 }
 
 int _getpid(void) { return 1; }
