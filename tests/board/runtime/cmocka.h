@@ -21,12 +21,14 @@ struct CMUnitTest {
     void *initial_state;
 };
 
-#define cmocka_unit_test(f) \
-    {                       \
-        #f, f, NULL, NULL, NULL}
+#define cmocka_unit_test(f)     \
+    {                           \
+#f, f, NULL, NULL, NULL \
+    }
 #define cmocka_unit_test_setup_teardown(f, setup, teardown) \
     {                                                       \
-        #f, f, setup, teardown, NULL}
+#f, f, setup, teardown, NULL                        \
+    }
 #define cmocka_run_group_tests(tests, setup, teardown) \
     board_run_tests(tests, sizeof(tests) / sizeof(tests)[0], setup, teardown)
 #define cmocka_run_group_tests_name(name, tests, setup, teardown) cmocka_run_group_tests(tests, setup, teardown)
@@ -49,14 +51,14 @@ _Noreturn void board_fail_because(const char *file, int line, const char *format
             board_fail_because(__FILE__, __LINE__, "%s", (text)); \
         }                                                         \
     } while (0)
-#define BOARD_COMPARE(a, relation, b)                                                                         \
-    do {                                                                                                      \
-        const uintmax_t board_a = (uintmax_t)(a);                                                             \
-        const uintmax_t board_b = (uintmax_t)(b);                                                             \
-        if (!(board_a relation board_b)) {                                                                    \
-            board_fail_because(__FILE__, __LINE__, "%s %s %s: %#llx, %#llx", #a, #relation, #b,               \
-                               (unsigned long long)board_a, (unsigned long long)board_b);                     \
-        }                                                                                                     \
+#define BOARD_COMPARE(a, relation, b)                                                           \
+    do {                                                                                        \
+        const uintmax_t board_a = (uintmax_t)(a);                                               \
+        const uintmax_t board_b = (uintmax_t)(b);                                               \
+        if (!(board_a relation board_b)) {                                                      \
+            board_fail_because(__FILE__, __LINE__, "%s %s %s: %#llx, %#llx", #a, #relation, #b, \
+                               (unsigned long long)board_a, (unsigned long long)board_b);       \
+        }                                                                                       \
     } while (0)
 #define assert_true(c) BOARD_ASSERT((c), #c)
 #define assert_false(c) BOARD_ASSERT(!(c), "not: " #c)
@@ -69,8 +71,9 @@ _Noreturn void board_fail_because(const char *file, int line, const char *format
 #define assert_string_equal(a, b) board_strings((a), (b), __FILE__, __LINE__)
 #define assert_memory_equal(a, b, size) BOARD_ASSERT(memcmp((a), (b), (size)) == 0, "bytes of " #a " and " #b)
 #define assert_memory_not_equal(a, b, size) BOARD_ASSERT(memcmp((a), (b), (size)) != 0, "bytes of " #a " and " #b)
-#define assert_in_range(value, low, high) \
-    BOARD_ASSERT((uintmax_t)(value) >= (uintmax_t)(low) && (uintmax_t)(value) <= (uintmax_t)(high), #value " in range")
+#define assert_in_range(value, low, high)                                                                         \
+    BOARD_ASSERT((uintmax_t)(value) >= (uintmax_t)(low) && (uintmax_t)(value) <= (uintmax_t)(high), #value " in " \
+                                                                                                           "range")
 
 void board_strings(const char *a, const char *b, const char *file, int line);
 

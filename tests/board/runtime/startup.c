@@ -31,7 +31,7 @@ void board_write(const char *text, size_t length)
 {
     static uintptr_t handle;
     if (handle == 0) {
-        const uintptr_t open[3] = {(uintptr_t)":tt", 4, 3}; /* for writing: the host's standard output */
+        const uintptr_t open[3] = {(uintptr_t) ":tt", 4, 3}; /* for writing: the host's standard output */
         handle = ask(SYS_OPEN, open);
     }
     const uintptr_t arguments[3] = {handle, (uintptr_t)text, length};

@@ -10,12 +10,12 @@
 #define atomic_store(object, value) ((void)(*(object) = (value)))
 #define atomic_fetch_add(object, value) BOARD_CHANGE(object, *board_object + (value))
 #define atomic_fetch_sub(object, value) BOARD_CHANGE(object, *board_object - (value))
-#define BOARD_CHANGE(object, after)                          \
-    __extension__({                                          \
-        __auto_type board_object = (object);                 \
+#define BOARD_CHANGE(object, after)                             \
+    __extension__({                                             \
+        __auto_type board_object = (object);                    \
         const __typeof__(*board_object) before = *board_object; \
-        *board_object = (after);                             \
-        before;                                              \
+        *board_object = (after);                                \
+        before;                                                 \
     })
 
 #endif /* TENURE_TESTS_BOARD_STDATOMIC_H */
