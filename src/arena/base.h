@@ -32,7 +32,18 @@
  * serves bounded builds too. Texts read "operation: what was expected, what was found". A macro, so that compilers see which
  * status it is.
  */
+#ifndef TNRI_SMALL /* 1: least code and stack instead of most speed (TENURE_SMALL) */
+#define TNRI_SMALL 0
+#endif
+#ifndef TNRI_TEXTS
+#define TNRI_TEXTS 1
+#endif
+#if TNRI_TEXTS
 #define tnri_fail(status, ...) (tnri_record_failure(__VA_ARGS__), (status))
+#else /* TENURE_TEXTS=OFF: checked by the compiler, and nothing is left of it */
+#define tnri_fail(status, ...) ((void)sizeof(tnri_no_text(__VA_ARGS__)), (status))
+int tnri_no_text(const char *format, ...) TNRI_PRINTF(1, 2);
+#endif
 void tnri_record_failure(const char *format, ...) TNRI_PRINTF(1, 2) TNRI_COLD;
 
 /* How many texts this thread has recorded: tells whether a program's function that failed left one. Wraps. */

@@ -169,12 +169,12 @@ static double greedy(const tnri_equation *e, tnri_path *path)
 typedef struct exact_search {
     const tnri_equation *e;
     uint32_t all;
-    int chunks;                           /* of masks of labels that are in use */
+    int chunks;                          /* of masks of labels that are in use */
     double elements[CHUNKS][1 << CHUNK]; /* product of the extents of the labels in one chunk of a mask */
-    uint64_t inside[2][1 << HALF]; /* labels of sets of the lower half of the operands, and of the upper */
-    double work[SETS];             /* multiplications of the best path; negative: none */
-    double sizes[SETS];            /* elements of its intermediates, which decide where multiplications do not */
-    uint16_t part[SETS];           /* one side of the last cut */
+    uint64_t inside[2][1 << HALF];       /* labels of sets of the lower half of the operands, and of the upper */
+    double work[SETS];                   /* multiplications of the best path; negative: none */
+    double sizes[SETS];                  /* elements of its intermediates, which decide where multiplications do not */
+    uint16_t part[SETS];                 /* one side of the last cut */
 } exact_search;
 
 static double elements_of(const exact_search *s, uint64_t labels)

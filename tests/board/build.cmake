@@ -15,7 +15,8 @@ step("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${BINARY}" -G "${GENERATOR}" "-DCMAKE
     -DCMAKE_BUILD_TYPE=MinSizeRel "-DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}")
 step("${CMAKE_COMMAND}" --build "${BINARY}" -j 2)
 step("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${BINARY}/smallest" -G "${GENERATOR}" "-DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN}" "-DTENURE_CORE=${CORE}"
-    -DCMAKE_BUILD_TYPE=MinSizeRel "-DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}" -DTENURE_DTYPES=f32
+    -DCMAKE_BUILD_TYPE=MinSizeRel "-DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}" -DTENURE_DTYPES=f32 -DTENURE_TEXTS=OFF
+    -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
     "-DTENURE_FAMILIES=arithmetic\;matmul\;group")
 step("${CMAKE_COMMAND}" --build "${BINARY}/smallest" -j 2 --target smallest)
 
@@ -23,7 +24,7 @@ step("${NM}" -g "${BINARY}/tenure/libtenure.a")
 string(REGEX MATCHALL "[^\n]+" lines "${output}")
 set(outside "")
 foreach(line IN LISTS lines)
-    if(line MATCHES "^ +U ([^ ]+)$" AND NOT CMAKE_MATCH_1 MATCHES "^tnri?_")
+    if(line MATCHES "^ +U ([^ ]+)$")
         list(APPEND outside "${CMAKE_MATCH_1}")
     endif()
     if(line MATCHES "(_GLOBAL__sub_I|\\.init_array|__emutls|__tls_get_addr|__aeabi_read_tp)")
@@ -34,6 +35,7 @@ list(REMOVE_DUPLICATES outside)
 if(NOT "memcpy" IN_LIST outside)
     message(FATAL_ERROR "nm shows no use of memcpy: was the archive read at all?\n${output}")
 endif()
+list(FILTER outside EXCLUDE REGEX "^tnri?_")
 list(FILTER outside EXCLUDE REGEX "^__aeabi_[a-z0-9]+$")
 list(FILTER outside EXCLUDE REGEX "^__(ctzdi2|clzdi2|popcountsi2|popcountdi2)$")
 list(REMOVE_ITEM outside memcpy memmove memset memcmp strlen memchr strcmp strncmp

@@ -8,11 +8,7 @@
 #include "arithmetic.inl.h"
 
 /* The widest vectors of the instruction set, and a register tile that fits its file with room for operands. */
-#if TNRI_SMALL
-#define VECTOR_BYTES 16
-#define TILE_VECTORS 1
-#define TILE_COLUMNS 2
-#elif defined(__AVX512F__)
+#if defined(__AVX512F__)
 #define VECTOR_BYTES 64
 #define TILE_VECTORS 3
 #define TILE_COLUMNS 8
@@ -30,11 +26,7 @@
 #define TILE_COLUMNS 4
 #endif
 
-#if TNRI_SMALL /* one of each function, for all its constants */
-#define ALWAYS_INLINE
-#else
 #define ALWAYS_INLINE __attribute__((always_inline))
-#endif
 #if defined(TNRI_LOOPS_AS_WRITTEN)
 #define UNROLL
 #elif defined(__clang__)

@@ -12,7 +12,7 @@ extern char board_bss_begin[], board_bss_end[];
 extern char board_heap_begin[], board_heap_end[];
 extern char board_stack_end[], board_stack_top[];
 
-int main(int argc, char **argv);
+int main(void);
 
 /* ---- Semihosting ------------------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ __attribute__((used)) _Noreturn void board_reset(void)
 #endif
     volatile uint32_t *const control = (volatile uint32_t *)0xE000ED14U; /* CCR: divisions by zero trap */
     *control |= 1U << 4;
-    board_exit(main(0, NULL));
+    board_exit(main());
 }
 
 typedef struct vector_table {
