@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "atomics.h"
+#include "dtypes.h"
 #include "tenure/domain.h"
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
  * it is; one thread inside at a time, told by one atomic flag; destroying it ends its threads and leaves every tensor that it
  * made valid (the pool returns weakly).
  */
-#include "../arena/dtypes.h"
 #include "caches_internal.h"
 #include "team_internal.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings of products, checked, as kernels want them. */
-#include "../arena/dtypes.h"
 #include "product_internal.h"
 
 bool tnri_has_product(tnr_dtype dtype)

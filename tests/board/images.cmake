@@ -23,6 +23,10 @@ set(TENURE_BOARD_LEFT_OUT_unit_tensor_life forgotten_heap_bytes_are_given_to_fre
 set(TENURE_BOARD_LEFT_OUT_unit_elementwise_values test_complex_quotients)
 set(TENURE_BOARD_LEFT_OUT_unit_engine_values test_exp_of_complex_numbers)
 
+# Scratch of products: small builds take none.
+set(TENURE_BOARD_LEFT_OUT_unit_engine_life test_need_of_a_product test_scratch_is_kept_and_grows)
+set(TENURE_BOARD_LEFT_OUT_unit_catalogue_refusals test_refused_products_take_no_scratch)
+
 # Tens of megabytes.
 list(APPEND TENURE_BOARD_LEFT_OUT_unit_elementwise_values
     test_large_runs_from_any_element test_large_planes test_workers_change_no_bit)

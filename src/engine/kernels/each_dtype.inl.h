@@ -20,7 +20,7 @@
 #ifndef TENURE_ENGINE_EACH_DTYPE
 #define TENURE_ENGINE_EACH_DTYPE
 
-#include "../../arena/dtypes.h"
+#include "../../arena/base.h"
 
 #define DTYPES_REAL 1
 #define DTYPES_COMPLEX 2
