@@ -102,6 +102,16 @@ static void test_storage(void **state)
     STORAGE(tnr_tensor_release(&tensor));
     STORAGE(tnr_engine_destroy(&engine));
     STORAGE(tnr_domain_close(&pool));
+    tnr_topology *topology = NULL;
+    tnr_machine *machine = NULL;
+    tnr_engine_options with = TNR_ENGINE_OPTIONS;
+    STORAGE(tnr_topology_create(arena, NULL, &topology));
+    with.topology = topology;
+    STORAGE(tnr_engine_create(arena, &with, &engine));
+    STORAGE(tnr_engine_destroy(&engine));
+    STORAGE(tnr_machine_create(arena, topology, NULL, &machine));
+    STORAGE(tnr_machine_destroy(&machine));
+    STORAGE(tnr_topology_destroy(&topology));
     STORAGE(tnr_arena_check(arena));
     STORAGE(tnr_domain_close(&arena));
 }
