@@ -225,6 +225,7 @@ static void write_results(const tnri_reduction *r, char *out, int64_t out_step, 
 static void outputs(const tnri_reduction *r, char *out, int64_t out_step, const char *a, int64_t a_step, int64_t count)
 {
     _Alignas(8) char levels[LEVELS_BYTES];
+    levels[0] = 0; /* analyzers do not know that there is a tile at least */
     int64_t wide = 1;
     for (int64_t i = 0; i < count; i += wide) {
         const char *from = a + i * a_step;
