@@ -35,3 +35,8 @@ list(APPEND TENURE_BOARD_LEFT_OUT_unit_engine_values
 set(TENURE_BOARD_LEFT_OUT_unit_pad test_a_lattice_of_many_boxes)
 set(TENURE_BOARD_LEFT_OUT_unit_copy
     test_copy_permutes_blocks_of_every_kind test_copy_puts_runs_together test_copy_large)
+
+# Long loops: the same is seen on the host, and a minute is all that these tests may take.
+set(TENURE_BOARD_LEFT_OUT_unit_einsum warm_calls_take_nothing)
+list(APPEND TENURE_BOARD_LEFT_OUT_unit_engine_life test_needs_are_exact)
+list(APPEND TENURE_BOARD_LEFT_OUT_unit_domain serials_minted_by_threads_differ)
