@@ -70,8 +70,9 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
             place row = {{0}, column.a, column.b, column.c};
             do {
                 kernels[product->dtype](&product->finish, nothing ? NULL : &product->k,
-                                        (const char *)product->a + row.a * width,
-                                        (const char *)product->b + row.b * width, (char *)product->c + row.c * width);
+                                        nothing ? NULL : (const char *)product->a + row.a * width,
+                                        nothing ? NULL : (const char *)product->b + row.b * width,
+                                        (char *)product->c + row.c * width);
             } while (step(&product->m, &row));
         } while (step(&product->n, &column));
     } while (step(&product->batch, &batch));
