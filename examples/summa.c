@@ -235,8 +235,8 @@ static void multiply(const program *self, product *of)
 {
     const int64_t extent = self->options.size;
     tnr_product_options add = TNR_PRODUCT_OPTIONS; /* beta 0: the first panel writes C, whatever it holds */
-    int column = 0;                              /* which has the columns of A from k on */
-    int row = 0;                                 /* which has the rows of B */
+    int column = 0;                                /* which has the columns of A from k on */
+    int row = 0;                                   /* which has the rows of B */
     for (int64_t k = 0; k < extent;) {
         int64_t a_start = 0;
         int64_t a_count = 0;

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # demo.sh [VOLUME.nii.gz]: build, watch storage move through the tour, then denoise a real head scan (or the volume given)
-# and write a picture of it, in one process and on two ranks: the pictures are equal. On a bare Debian 12 it installs what it needs (as root).
+# and write a picture of it, in one process and on two ranks: the pictures are equal; then compress it by contractions, with a picture too.
+# On a bare Debian 12 it installs what it needs (as root).
 set -euo pipefail
 start=$PWD
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
 need_packages gcc libc6-dev cmake ninja-build pkg-config libblis-serial-dev libhwloc-dev zlib1g-dev libpng-dev \
-    openmpi-bin libopenmpi-dev
+    liblapack-dev openmpi-bin libopenmpi-dev
 
 if [ $# -gt 0 ]; then
     case $1 in
@@ -43,4 +44,8 @@ OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --oversubs
     --mca oob_tcp_if_include lo --mca btl self,vader build/examples/denoise-mpi "$volume" build/demo/denoise-mpi.png
 cmp build/demo/denoise.png build/demo/denoise-mpi.png
 printf 'Both pictures are equal, byte for byte.\n'
-printf '\nPicture: %s\n' "$PWD/build/demo/denoise.png"
+
+printf '\n---- compress it (higher-order SVD)\n'
+build/examples/hosvd "$volume" build/demo/hosvd.png
+
+printf '\nPictures: %s\n          %s\n' "$PWD/build/demo/denoise.png" "$PWD/build/demo/hosvd.png"

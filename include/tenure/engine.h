@@ -2,7 +2,7 @@
 /**
  * @file engine.h
  * Something that computes on views and makes new tensors in a domain: its life, its workers, and the rules of every
- * operation. The operations: elementwise.h, reduction.h, structure.h, product.h.
+ * operation. The operations: elementwise.h, reduction.h, structure.h, product.h, contract.h, einsum.h; prepared ones: plan.h.
  *
  * Every operation has two forms. The allocating one makes a new tensor in the engine's output domain and writes it
  * through its last parameter. The `_into` form writes a view of the caller's and allocates nothing (but see the scratch of
@@ -34,10 +34,11 @@
  *
  * fork: waits until no other thread is in one of the few stretches of a call that must not be cut, so a child may go on using
  * everything, whatever other threads did at that moment; it never waits for them. Such a stretch is a few instructions long; but
- * a product that another thread computes by BLIS, and the discovery of a topology, are waited for whole, and no other begins
- * meanwhile. Engines compute on the calling thread alone in a child. An engine in which another thread was at the moment of
- * the fork, and a tensor that such a call, mapping or ticket had leased, stay TNR_ERR_BUSY there; what that thread alone knew
- * of is never given back. This holds for fork alone, not for calls that run no pthread_atfork handlers (vfork, _Fork, clone).
+ * the discovery of a topology by another thread, and BLIS's setting itself up for the first engine that may use it, are waited
+ * for whole, and no other begins meanwhile. Engines compute on the calling thread alone in a child. An engine in which another
+ * thread was at the moment of the fork, and a tensor that such a call, mapping or ticket had leased, stay TNR_ERR_BUSY there;
+ * what that thread alone knew of is never given back. This holds for fork alone, not for calls that run no pthread_atfork
+ * handlers (vfork, _Fork, clone).
  * While fork runs, other threads may be held up inside the library: a handler that was registered before the library was
  * loaded must neither wait for one nor call the library.
  */
@@ -53,6 +54,17 @@ extern "C" {
 
 typedef struct tnr_engine tnr_engine;
 
+/** Whose register kernels matrix products and contractions use. */
+typedef enum tnr_product_source {
+    TNR_PRODUCTS_AUTOMATIC =
+        0,            /**< the environment's TENURE_PRODUCTS ("own", "blis") if set, else as docs/product.md tells */
+    TNR_PRODUCTS_OWN, /**< the library's own */
+    TNR_PRODUCTS_BLIS /**< those of BLIS; TNR_ERR_UNSUPPORTED when it is not built in or does not work */
+} tnr_product_source;
+
+/** Default of tnr_engine_options.plan_cache_bytes. */
+#define TNR_PLAN_CACHE_BYTES 65536
+
 /**
  * Settings of an engine. Start from TNR_ENGINE_OPTIONS: zero is not the default of all members (a pool_max_bytes of 0 retains
  * nothing, a node of 0 is node 0).
@@ -67,10 +79,13 @@ typedef struct tnr_engine_options {
         *cpus;   /**< with a topology: CPUs to work on; NULL: one of each usable core (of the node, if named) */
     int node;    /**< with a topology: a node that all CPUs must be near; TNR_NONE: any */
     int workers; /**< with a topology: so many of these CPUs, spread evenly over the set; 0: all of them */
+    tnr_product_source products; /**< whose kernels products use */
+    uint64_t
+        plan_cache_bytes; /**< of the engine's domain, for what ordinary calls have planned (plan.h); 0: no cache */
 } tnr_engine_options;
 
 /* clang-format off */
-#define TNR_ENGINE_OPTIONS {sizeof(tnr_engine_options), NULL, TNR_POOL_MAX_BYTES_AUTO, 0, NULL, NULL, TNR_NONE, 0}
+#define TNR_ENGINE_OPTIONS {sizeof(tnr_engine_options), NULL, TNR_POOL_MAX_BYTES_AUTO, 0, NULL, NULL, TNR_NONE, 0, TNR_PRODUCTS_AUTOMATIC, TNR_PLAN_CACHE_BYTES}
 /* clang-format on */
 
 /**
@@ -87,7 +102,8 @@ typedef struct tnr_engine_options {
  *
  * @param domain host-direct; holds the engine, its pool, its scratch and its team's state, and must outlive it. Stacks of
  *               worker threads come from the system.
- * With BLIS built in, making an engine tries it on a small product, for which BLIS takes memory from the C library.
+ * The first engine of a process that may use BLIS (products) has BLIS set itself up, with memory from the C library, and tries its
+ * kernels; products take nothing from it.
  *
  * @param options NULL for defaults; the topology must outlive the engine. TNR_ERR_RESIDENCY when options->output cannot be
  * mapped by the host; TNR_ERR_BOUNDS for a node, a CPU or more workers than the topology or the set has; TNR_ERR_ARGUMENT for
@@ -99,14 +115,14 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_engine_create(tnr_domain *domain, const tn
 
 /**
  * Close the engine's pool, end its workers, give its memory back and null *engine. Tensors that it made stay valid (weak
- * return). TNR_ERR_BUSY, and nothing changed, while a thread is inside or raw blocks of the engine's pool are out. NULL and
- * a pointer to NULL are fine.
+ * return). TNR_ERR_BUSY, and nothing changed, while a thread is inside, raw blocks of the engine's pool are out, or plans made with
+ * the engine live (plan.h). NULL and a pointer to NULL are fine.
  */
 TNR_API tnr_status tnr_engine_destroy(tnr_engine **engine);
 
 /**
  * Need of one engine of these options (NULL: defaults) whose pool never has more than `buffers` buffers, out and retained
- * together: the engine, its pool without the bytes of buffers, its team, and options->scratch_bytes.
+ * together: the engine, its pool without the bytes of buffers, its team, options->scratch_bytes and options->plan_cache_bytes.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, tnr_need *need);
 
@@ -126,7 +142,7 @@ typedef struct tnr_engine_info {
     bool threads;         /**< it has worker threads of its own */
     tnr_cpu_set cpus;     /**< where they are pinned; empty without a team */
     const char *isa;      /**< instruction set of its kernels: "x86-64-v3", "neon", "baseline" */
-    const char *blas;     /**< what large matrix products use: "blis", "portable" */
+    const char *blas;     /**< whose kernels products use: "own", "blis" */
     uint64_t l2_bytes;    /**< second-level cache that its kernels reckon with */
     uint64_t l3_bytes;    /**< third-level cache, as far as it is its CPUs' by the cores that share it */
     uint64_t reserved[8]; /**< 0 */

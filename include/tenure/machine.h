@@ -11,7 +11,7 @@
 #ifndef TENURE_MACHINE_H
 #define TENURE_MACHINE_H
 
-#include "tenure/engine.h"
+#include "tenure/contract.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,10 +72,11 @@ typedef struct tnr_machine_options {
     const tnr_numa_options *memory; /**< of each node's domain; NULL: the defaults, and best effort: unbound memory of
                                          affinity none where binding is refused */
     const tnr_cpu_set *cpus;        /**< use no CPU outside this set; NULL: all that the topology lists */
+    uint64_t plan_cache_bytes;      /**< of each engine, in its node's domain (plan.h); 0: no caches */
 } tnr_machine_options;
 
 /* clang-format off */
-#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL}
+#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL, TNR_PLAN_CACHE_BYTES}
 /* clang-format on */
 
 /**
@@ -98,8 +99,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_need(const tnr_topology *topology,
 
 /**
  * Destroy all engines and close all domains, and null *machine. Tensors that were made in them stay valid (weak return).
- * TNR_ERR_BUSY, nothing changed, while a thread is inside one of the engines, or raw blocks of one of its domains or pools
- * are out, or domains that the program made over one of its domains or pools are not closed. It needs the machine alone.
+ * TNR_ERR_BUSY, nothing changed, while a thread is inside one of the engines or a plan of one lives, or raw blocks of one of its
+ * domains or pools are out, or domains that the program made over one of its domains or pools are not closed. It needs the machine alone.
  */
 TNR_API tnr_status tnr_machine_destroy(tnr_machine **machine);
 
@@ -128,6 +129,28 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_domain(tnr_machine *machine, int n
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_route(tnr_machine *machine, tnr_route_policy policy,
                                                     const tnr_view *const *inputs, size_t count, int named,
                                                     tnr_engine **engine, tnr_route_reason *reason);
+
+/* ---- Products by all nodes at one time ------------------------------------------------------------------------------------- */
+
+/**
+ * tnr_contract_into by the engines of all nodes together, for one contraction that is worth all cores of the process: each makes a part
+ * of out, with packed blocks in its own node's memory. Bit for bit what one engine gives. Operands and out stay where they are and are
+ * read and written from all nodes: a program that wants each part of out on the node that makes it had better give it pages of all
+ * nodes.
+ *
+ * Engines are made if nobody asked for them before, at most 32 take part. What is too small to be packed the default node's engine makes
+ * alone. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of the engines; TNR_ERR_MEMORY, before the first write,
+ * when one of them finds no room for its scratch. Not remembered by any cache of plans.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_contract_into(tnr_machine *machine, const tnr_view *a,
+                                                            const char *a_labels, const tnr_view *b,
+                                                            const char *b_labels, const char *out_labels,
+                                                            const tnr_product_options *options,
+                                                            const tnr_view_mut *out);
+
+/** tnr_matmul_into, likewise. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_matmul_into(tnr_machine *machine, const tnr_view *a, const tnr_view *b,
+                                                          const tnr_product_options *options, const tnr_view_mut *out);
 
 #ifdef __cplusplus
 }

@@ -4,9 +4,8 @@
  * Ranks: tensors move between them only by explicit copy, and groups may span them. Library tenure::mpi.
  *
  * A world is made from a communicator of the program's. It never initialises or finalises MPI, sets an error handler only on
- * the duplicate that it makes, and ends no program. One thing can: where ranks are in different collective calls at one time, which is a
- * fault of the program, Open MPI 4.1 may tell MPI_COMM_WORLD's handler, whose default is to abort. With MPI_ERRORS_RETURN there
- * (MPI_Comm_set_errhandler), it is TNR_ERR_MPI and the end of the world.
+ * the duplicate that it makes, and ends no program. Where ranks are in different collective calls at one time, which is a fault of the
+ * program, all get TNR_ERR_PEER, which names two ranks and their calls; nothing has moved, and the world goes on.
  *
  * What travels is elements in column-major order of their indices, so the layouts at the two ends may differ; dtype and shape
  * must agree, and a transfer on which they do not is an error at both ends, before any element is written: at the end that finds it
@@ -16,7 +15,8 @@
  * tnr_world_poisoned tells these from the TNR_ERR_PEER of a mere disagreement. The other ranks of the node that wait for one whose
  * world was poisoned hear of it within a fraction of a second, and theirs is poisoned too.
  *
- * Bytes move only while a call runs: on the world, on a ticket or on an exchange of it. Nothing works behind the program.
+ * Bytes move only while a call runs: on the world (tnr_world_progress does nothing else), on a ticket or on an exchange of it. Nothing
+ * works behind the program.
  *
  * Views may have any layout: strided, negative, permuted, empty, rank 0; broadcast ones may be sent. A world's calls take leases as
  * an engine's do, and each copy is one entry in the ledger of the receiving domain. Counts beyond 2^31 are fine. A rank may send to
@@ -68,6 +68,9 @@ typedef enum tnr_world_path {
     TNR_PATH_END
 } tnr_world_path;
 
+/** Room in tnr_world_info for paths to come. */
+#define TNR_WORLD_PATHS 16
+
 /** Settings of a world; the same on all ranks, and compared. Zero means the default; start from TNR_WORLD_OPTIONS. */
 typedef struct tnr_world_options {
     size_t size; /**< sizeof(tnr_world_options) */
@@ -78,7 +81,8 @@ typedef struct tnr_world_options {
     uint64_t chunk_bytes; /**< most in one message, 4 KiB to 1 GiB; 0: 1 MiB */
     uint64_t pack_bytes;  /**< one piece of packed transfers between nodes, 4 KiB to 1 GiB; 0: 512 KiB */
     uint64_t derived_run_bytes; /**< runs from so many bytes on go by derived datatype; 0: 256; UINT64_MAX: never */
-    uint64_t shared_bytes;      /**< shared memory of each rank for transfers in its node, 64 KiB to 1 GiB; 0: 2 MiB */
+    uint64_t shared_bytes;      /**< shared memory of each rank for transfers in its node, 64 KiB to 1 GiB; 0: 2 MiB. At
+                                     least 1 KiB for each rank of the node */
     bool no_shared;             /**< use MPI messages between the ranks of a node too */
     uint64_t receive_max_bytes; /**< refuse to allocate for a larger payload (TNR_ERR_MEMORY); 0: no cap */
     uint32_t
@@ -144,12 +148,12 @@ typedef struct tnr_world_info {
     int size;
     int node_rank; /**< among the ranks that share memory with this one */
     int node_size;
-    int nodes;                         /**< hosts */
-    bool shared;                       /**< the ranks of this node copy through shared memory */
-    tnr_status poisoned;               /**< TNR_OK, or the error that ended it */
-    uint64_t sends[TNR_PATH_END];      /**< transfers that this rank sent, by path */
-    uint64_t sent_bytes[TNR_PATH_END]; /**< their payloads */
-    uint64_t tickets;                  /**< alive */
+    int nodes;                            /**< hosts */
+    bool shared;                          /**< the ranks of this node copy through shared memory */
+    tnr_status poisoned;                  /**< TNR_OK, or the error that ended it */
+    uint64_t sends[TNR_WORLD_PATHS];      /**< transfers that this rank sent, by path (TNR_PATH_SELF ...); 0 beyond */
+    uint64_t sent_bytes[TNR_WORLD_PATHS]; /**< their payloads */
+    uint64_t tickets;                     /**< alive */
     uint64_t requests; /**< MPI requests alive, in this process' worlds together; so are the next three */
     uint64_t datatypes;
     uint64_t communicators;
@@ -170,9 +174,15 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_poisoned(const tnr_world *world);
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 
 /**
+ * Let all that is under way in this world go on a little, without waiting: transfers of tickets and exchanges. Not collective. For loops
+ * that compute long. What becomes of a transfer its ticket or exchange says; an error that ended the world is this call's too.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_world_progress(tnr_world *world);
+
+/**
  * Find out whether something went well on all ranks: `mine` is how it went on this one. TNR_OK when it did everywhere; else a rank on
  * which it did not gets its own status back, and the others TNR_ERR_PEER with the first such rank and the text of its last error.
- * Collective. Costs one all-reduce of one word. TNR_ERR_ARGUMENT, as if `mine` were that, for what is no status.
+ * Collective. Costs as much as a barrier. TNR_ERR_ARGUMENT, as if `mine` were that, for what is no status.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_agree(tnr_world *world, tnr_status mine);
 
@@ -205,7 +215,12 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_receive_into(tnr_world *world, const
 
 /**
  * The same three, started only: tickets. They move while any call on the world, its tickets or its exchanges runs.
- * TNR_ERR_MEMORY when all tickets are taken. tnr_world_receive_begin writes *tensor when its ticket ends well. @{
+ * TNR_ERR_MEMORY when all tickets are taken. After MPI_Finalize a ticket still ends, as long as its world lives: TNR_ERR_MPI, and
+ * tnr_ticket_abandon lets go of any.
+ *
+ * tnr_world_receive_begin keeps the address `tensor`, not what is there: the variable must live, at its place, until the ticket has
+ * ended. The call that ends it well (tnr_ticket_wait, tnr_ticket_test) writes the new tensor there, in the thread that makes it;
+ * nothing else does, and where the transfer fails, is abandoned, or ends with its world, nothing is written. @{
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_send_begin(tnr_world *world, const tnr_view *view, int to, int channel,
                                                        tnr_ticket **ticket);
@@ -215,7 +230,10 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_receive_into_begin(tnr_world *world,
                                                                int channel, tnr_ticket **ticket);
 /** @} */
 
-/** Send to one rank and receive from another at the same time; both end, whatever becomes of either; the first failure. */
+/**
+ * Send to one rank and receive from another at the same time; both end, whatever becomes of either; the first failure. Where this
+ * rank's home has no buffers for one of the two (TNR_ERR_MEMORY), its other end gets TNR_ERR_PEER.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_send_receive(tnr_world *world, const tnr_view *send, int to,
                                                          const tnr_view_mut *receive, int from, int channel);
 
@@ -238,8 +256,8 @@ typedef struct tnr_exchange_part {
  * all, and parts of empty views, are fine: ranks at a wall have fewer. The list and its views are copied; their owners must live as long as
  * the exchange (TNR_ERR_STALE at the next start otherwise). Cut a view to send from the part of a split that is leased apart
  * (tnr_view_mut_split), not from the whole: else the whole is leased. Parts take tickets as long as the exchange lives. When a part is refused, no rank that has a part with either of its two ends gets an exchange; ranks
- * further off are not told, and wait at their next start. A call that fails before it waits (arguments, leases) tells nobody:
- * tnr_world_give_up does.
+ * further off are not told, and wait at their next start. Want of memory in the home is such a refusal too. A call that fails before it
+ * waits (arguments, tickets, leases) tells nobody: tnr_world_give_up does.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count,
                                                        tnr_exchange **exchange);
@@ -254,6 +272,12 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_start(tnr_exchange *exchange);
 /** Wait for all transfers and give the leases back. TNR_OK when it is not under way. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_wait(tnr_exchange *exchange);
 
+/**
+ * Let all transfers go on a little, without waiting. *done: they are over, and it is as if tnr_exchange_wait had returned this status; true
+ * for one that is not under way. Not written when the call is refused.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done);
+
 /** Start and wait. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_run(tnr_exchange *exchange);
 
@@ -265,7 +289,7 @@ TNR_API tnr_status tnr_exchange_destroy(tnr_exchange **exchange);
 /*
  * Collective: every rank of the world calls, in the same order. All vote before data move: when one rank refuses (its view is
  * stale, leased, of another dtype or shape, its domain is full), every rank gets an error, that rank its own and the others
- * TNR_ERR_PEER with its text and number, and nothing was written anywhere. Empty parts take part.
+ * TNR_ERR_PEER with its text and number, and nothing was written anywhere. Empty parts take part. So do calls that differ: see above.
  *
  * Where a call takes `out` and `domain`: *out is a new tensor in `domain`. The `_into` form writes a view of the caller's. Ranks on which
  * there is no result (not root) pass NULL, and get NULL. But for scatter each rank may choose its form for itself. When the ranks'
@@ -382,6 +406,13 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_distribution_part(const tnr_distribution *
                                                         bool *holds, int64_t *shape);
 
 /**
+ * Where what `rank` has begins in the whole: along each axis the index of its first element, or, where it has none, the one that it would
+ * begin at. Of blocks that are dealt round it is the first block's. All 0 when the rank is in no part. Pure.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_distribution_starts(const tnr_distribution *distribution, int world_size,
+                                                          int rank, bool *holds, int64_t *starts);
+
+/**
  * Copy a distributed tensor from one distribution to another of the same global shape. Every rank gives all of both. Elements that stay
  * on their rank are copied there. At most 8 transfers of a rank are under way at one time, each of a box that two parts have in common,
  * straight from view to view, and each with at most two buffers of tnr_world_options.pack_bytes: that bounds the memory. It comes from
@@ -405,10 +436,18 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_redistribute_into(tnr_world *world, 
  * (domain.process tells the rank), and reading one is TNR_ERR_FOREIGN, naming the rank; places that were vacated are left out. Owners
  * carry a read lease until the group is unpublished, and tnr_group_append, _take, _merge and _release are TNR_ERR_BUSY.
  * TNR_ERR_BUSY when the group is published, in this or another world, or an owner is leased for writing; TNR_ERR_RESIDENCY
- * for owners that the host cannot reach. Cost: four to six collective calls of MPI; memory in the world's home for fetching
- * (four times pack_bytes) and for all descriptors while they travel.
+ * for owners that the host cannot reach. Cost: six rounds of messages among all ranks, more where MPI reads; memory in the world's
+ * home for fetching (four times pack_bytes) and for all descriptors while they travel.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_publish(tnr_world *world, tnr_group *group);
+
+/**
+ * The slot of what a rank has published: number `index` of its entries, counted from 0 in the order in which they are in its own
+ * group. Local. TNR_ERR_BOUNDS for a rank that the world has not, or an entry that the rank has not published; TNR_ERR_STALE when the group is not
+ * published, TNR_ERR_FOREIGN when it is in another world. Looks through the whole table.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_group_find(const tnr_world *world, const tnr_group *group, int rank,
+                                                 uint32_t index, tnr_slot *slot);
 
 /**
  * End the epoch: slots of remote entries are TNR_ERR_STALE from then on, their places stay vacant (tnr_group_slot gives them with epoch
@@ -433,14 +472,14 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_group_fetch_into(tnr_world *world, const t
 
 /** Settings of a window. Start from TNR_WINDOW_OPTIONS. */
 typedef struct tnr_window_options {
-    size_t size;    /**< sizeof(tnr_window_options) */
-    uint64_t bytes; /**< this rank's slice, rounded up; may be 0, and differ between ranks */
-    uint64_t
-        page; /**< blocks start and end on multiples of this power of two; 0: 64; a page for placement by first touch */
+    size_t size;      /**< sizeof(tnr_window_options) */
+    uint64_t bytes;   /**< this rank's slice, rounded up; may be 0, and differ between ranks */
+    uint64_t page;    /**< blocks start and end on multiples of this power of two; 0: 64, or a page for first_touch */
+    bool first_touch; /**< the system places each page where it is first written, and takes it only then */
 } tnr_window_options;
 
 /* clang-format off */
-#define TNR_WINDOW_OPTIONS {sizeof(tnr_window_options), 0, 0}
+#define TNR_WINDOW_OPTIONS {sizeof(tnr_window_options), 0, 0, false}
 /* clang-format on */
 
 /**
@@ -449,9 +488,9 @@ typedef struct tnr_window_options {
  * views another's. Every engine operation works in it (for outputs there: tnr_engine_options.output; an engine or arena itself needs a
  * home that the host reaches directly), and tnr_group_fetch of a tensor in it by a rank of the node is one local copy.
  *
- * With options->page below the system's page the slice's memory is taken at once, near the calling thread, so that a full
- * /dev/shm is TNR_ERR_MEMORY here and never a signal later. With a page or more, pages come to lie where their owner first
- * writes, and only what is free now is compared with the slice.
+ * The slice's memory is taken at once, near the calling thread, so that a full /dev/shm is TNR_ERR_MEMORY here and never a signal
+ * later. With options->first_touch pages come to lie where their owner first writes, and only what is free now is compared with the
+ * slice: where others fill /dev/shm meanwhile, writing is a signal.
  * @param home keeps the domain's state, bookkeeping and handles; must outlive it.
  * tnr_domain_close of it is local, in any order, after tnr_world_destroy and MPI_Finalize too: a window does not keep its world from
  * ending. The memory goes back when the last rank of the node has closed it, or ended.

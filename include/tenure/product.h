@@ -52,7 +52,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_
                                                   const tnr_product_options *options, const tnr_view_mut *out);
 
 /**
- * Need of the scratch of an engine with so many workers (0 is as 1) for every product of that dtype with extents up to m, n and k,
+ * Need of the scratch of an engine with so many workers (0: one made without a topology) for every product of that dtype with extents up to m, n and k,
  * whatever the layouts; all 0 when those are too small to be packed. The engine keeps one scratch, so take the largest of several answers,
  * not their sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
  * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative numbers, TNR_ERR_UNSUPPORTED as tnr_matmul.

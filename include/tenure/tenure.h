@@ -42,6 +42,8 @@
 
 #include "tenure/einsum.h"
 
+#include "tenure/plan.h"
+
 #include "tenure/machine.h"
 
 #include "tenure/build.h"

@@ -23,9 +23,11 @@ typedef bool atomic_bool;
 #define atomic_init(object, value) ((void)(*(object) = (value)))
 #define atomic_load_explicit(object, order) (*(object))
 #define atomic_store_explicit(object, value, order) ((void)(*(object) = (value)))
-#define atomic_fetch_add_explicit(object, value, order) tnri_plain_set((object), *(object) + (value))
-#define atomic_fetch_sub_explicit(object, value, order) tnri_plain_set((object), *(object) - (value))
-#define atomic_fetch_and_explicit(object, value, order) tnri_plain_set((object), *(object) & (value))
+#define atomic_fetch_add_explicit(object, value, order) TNRI_PLAIN_SET(object, *(object) + (value))
+#define atomic_fetch_sub_explicit(object, value, order) TNRI_PLAIN_SET(object, *(object) - (value))
+#define atomic_fetch_and_explicit(object, value, order) TNRI_PLAIN_SET(object, *(object) & (value))
+#define TNRI_PLAIN_SET(object, value) \
+    _Generic(*(object), uint64_t: tnri_plain_set, unsigned: tnri_plain_exchange)((object), (value))
 #define atomic_exchange_explicit(object, value, order) tnri_plain_exchange((object), (value))
 #define atomic_compare_exchange_strong_explicit(object, seen, value, success, failure) \
     (*(object) == *(seen) ? (*(object) = (value), true) : (*(seen) = *(object), false))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of einsum: an equation as numbers, a path of pairs, and the plan that it becomes.
+ * Inside of contractions and einsum: labels as numbers, a path of pairs, and the operations that it becomes. A contraction of two is an
+ * einsum of one operation.
  *
  * Labels are numbered as they are met first; a set of them is a mask. Values are what operations read and write: the operands of the
  * equation, numbers 0 to count - 1, what steps give, count to 2 * count - 2, and operands less the labels that only they have.
@@ -31,9 +32,16 @@ typedef struct tnri_equation {
     int64_t out_shape[TNR_MAX_RANK];
 } tnri_equation;
 
-/* Read the text and the views' dtypes and shapes. `op` begins texts of failures. */
+/* 1 to TNR_EINSUM_OPERANDS plausible views of one dtype. `names` (NULL: none) and `op` are for texts of failures. */
+tnr_status tnri_operands_check(const char *op, const tnr_view *const *operands, int count, const char *const *names);
+
+/* Read the text and the shapes of checked operands. */
 tnr_status tnri_equation_read(const char *op, const char *text, const tnr_view *const *operands, int count,
                               tnri_equation *equation);
+
+/* The same of two operands, with the labels of a, b and the result apart; indices that are summed over can be counted. */
+tnr_status tnri_equation_of_pair(const char *op, const char *const labels[3], const tnr_view *const *operands,
+                                 tnri_equation *equation);
 
 /* ---- Paths (einsum_path.c): pure ------------------------------------------------------------------------------------------------- */
 
@@ -45,6 +53,7 @@ typedef struct tnri_path {
     int count; /* of pairs */
     tnr_einsum_mode mode;
     bool given;
+    bool at_once; /* one step, which sums labels of one operand alone too: a contraction of two */
     int a[TNR_EINSUM_OPERANDS];
     int b[TNR_EINSUM_OPERANDS];
 } tnri_path;
@@ -53,9 +62,17 @@ typedef struct tnri_path {
 tnr_status tnri_einsum_options_take(const char *op, const tnr_einsum_options *options, int count,
                                     tnr_einsum_options *taken);
 
+/* What a path costs, for programs. (einsum_report.c) */
+struct tnri_einsum_plan;
+void tnri_path_report(const tnri_equation *equation, const tnri_path *path, const struct tnri_einsum_plan *plan,
+                      tnr_contraction_path *told);
+
 /* By the options' mode, or as they say. */
 tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const tnr_einsum_options *options,
                           tnri_path *path);
+
+/* The only one of a contraction of two. */
+void tnri_path_of_pair(tnri_path *path);
 
 /* Labels that are left when the values of a set of operands have met: those that anything outside the set has. */
 uint64_t tnri_path_left(const tnri_equation *equation, uint32_t set);
@@ -85,7 +102,7 @@ typedef struct tnri_einsum_op {
 } tnri_einsum_op;
 
 typedef struct tnri_einsum_plan {
-    int count;
+    int count; /* of operations */
     int64_t largest;
     uint64_t bytes; /* of the span */
     tnri_einsum_op ops[2 * TNR_EINSUM_OPERANDS];

@@ -356,6 +356,7 @@ tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const t
     const int count = equation->count;
     path->count = count == 1 ? 1 : count - 1;
     path->given = options->step_count != 0;
+    path->at_once = false;
     path->mode = TNR_EINSUM_LEFT_TO_RIGHT;
     path->a[0] = 0;
     path->b[0] = TNR_NONE;
@@ -383,4 +384,14 @@ tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const t
     }
     const bool found = options->mode == TNR_EINSUM_GREEDY ? greedy(equation, path) >= 0.0 : exact(equation, path);
     return found ? TNR_OK : too_many_axes(op);
+}
+
+void tnri_path_of_pair(tnri_path *path)
+{
+    path->count = 1;
+    path->mode = TNR_EINSUM_LEFT_TO_RIGHT;
+    path->given = false;
+    path->at_once = true;
+    path->a[0] = 0;
+    path->b[0] = 1;
 }

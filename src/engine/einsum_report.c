@@ -16,16 +16,16 @@ tnr_status tnri_einsum_options_take(const char *op, const tnr_einsum_options *op
 
 /* ---- Costs ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Labels of a value of the path; `reduced` for operands: less those that they alone have. */
-static uint64_t labels_of(const tnri_equation *e, const uint32_t *sets, int value, bool reduced)
+/* Labels of a value of the path; of operands less those that they alone have, where these are summed first. */
+static uint64_t labels_of(const tnri_equation *e, const tnri_path *path, const uint32_t *sets, int value)
 {
-    return value < e->count && !reduced ? e->operands[value] : tnri_path_left(e, sets[value]);
+    return value < e->count && path->at_once ? e->operands[value] : tnri_path_left(e, sets[value]);
 }
 
 /* Additions of the sum that an operand goes through first. */
-static double sum_before(const tnri_equation *e, const uint32_t *sets, int value)
+static double sum_before(const tnri_equation *e, const tnri_path *path, const uint32_t *sets, int value)
 {
-    if (value >= e->count || (e->operands[value] & ~tnri_path_left(e, sets[value]) & e->longer) == 0) {
+    if (value >= e->count || path->at_once || (e->operands[value] & ~tnri_path_left(e, sets[value]) & e->longer) == 0) {
         return 0.0;
     }
     return tnri_path_elements(e, e->operands[value]);
@@ -71,14 +71,14 @@ static void report_step(const tnri_equation *e, const tnri_path *path, const uin
     step->b = path->b[number];
     char *at = put_value(e, sets, step->equation, step->a);
     if (step->b == TNR_NONE) {
-        step->flops = addition * sum_before(e, sets, step->a);
+        step->flops = addition * sum_before(e, path, sets, step->a);
     } else {
         *at++ = ',';
         at = put_value(e, sets, at, step->b);
         const double pairs =
-            tnri_path_elements(e, labels_of(e, sets, step->a, true) | labels_of(e, sets, step->b, true));
-        step->flops =
-            (complex ? 8.0 : 2.0) * pairs + addition * (sum_before(e, sets, step->a) + sum_before(e, sets, step->b));
+            tnri_path_elements(e, labels_of(e, path, sets, step->a) | labels_of(e, path, sets, step->b));
+        step->flops = (complex ? 8.0 : 2.0) * pairs +
+                      addition * (sum_before(e, path, sets, step->a) + sum_before(e, path, sets, step->b));
     }
     *at++ = '-';
     *at++ = '>';
@@ -87,8 +87,8 @@ static void report_step(const tnri_equation *e, const tnri_path *path, const uin
     step->elements = tnri_path_elements(e, last ? e->out : tnri_path_left(e, sets[own]));
 }
 
-static void report(const tnri_equation *e, const tnri_path *path, const tnri_einsum_plan *plan,
-                   tnr_contraction_path *told)
+void tnri_path_report(const tnri_equation *e, const tnri_path *path, const tnri_einsum_plan *plan,
+                      tnr_contraction_path *told)
 {
     const bool complex = tnr_dtype_real(e->dtype) != e->dtype;
     uint32_t sets[2 * TNR_EINSUM_OPERANDS];
@@ -123,6 +123,7 @@ tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands
     static const char *const op = "einsum_path";
     TNR_REQUIRE(path != NULL, TNR_ERR_ARGUMENT, "einsum_path: path is NULL");
     tnri_equation e;
+    TNR_TRY(tnri_operands_check(op, operands, count, NULL));
     TNR_TRY(tnri_equation_read(op, equation, operands, count, &e));
     if (!tnri_has_product(e.dtype)) {
         return tnri_fail_unsupported(op, e.dtype);
@@ -139,7 +140,7 @@ tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands
     TNR_TRY(tnri_path_find(op, &e, &taken, &found));
     tnri_einsum_plan plan;
     TNR_TRY(tnri_einsum_plan_make(op, &e, &found, !finish.plain || (complex && taken.conjugate != 0), &plan));
-    report(&e, &found, &plan, path);
+    tnri_path_report(&e, &found, &plan, path);
     return TNR_OK;
 }
 

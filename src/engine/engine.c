@@ -2,11 +2,12 @@
 /*
  * Life of an engine, its scratch, the beginning and end of its operations, and the failure texts that they share.
  *
- * Guarantees: an engine is one block of its domain, plus blocks for scratch and a team, and a pool over that domain whose user
+ * Guarantees: an engine is one block of its domain, plus blocks for scratch, a team and plans, and a pool over that domain whose user
  * it is; one thread inside at a time, told by one atomic flag; destroying it ends its threads and leaves every tensor that it
  * made valid (the pool returns weakly).
  */
 #include "caches_internal.h"
+#include "recipe_internal.h"
 #include "team_internal.h"
 
 /* ---- Life ------------------------------------------------------------------------------------------------------------------- */
@@ -30,11 +31,16 @@ static tnr_status furnish(const char *op, tnr_engine *engine, const tnr_engine_o
                           const tnr_cpu_set *cpus)
 {
     engine->isa = tnri_isa_best();
-    engine->blis = tnri_blis_works();
+    TNR_TRY(tnri_product_source_take(op, options->products, engine->isa, &engine->products));
     engine->node = TNR_NONE;
     tnri_caches_guess(&engine->l2_bytes, &engine->l3_bytes);
     if (options->topology != NULL) {
         TNR_TRY(take_team(op, engine, options->topology, cpus));
+    }
+    const uint64_t plans = tnri_plan_cache_bytes(options->plan_cache_bytes);
+    if (plans != 0) {
+        TNR_TRY(tnri_block_take(engine->domain, plans, &engine->plan_block));
+        engine->plans = tnri_plan_cache_make(engine->plan_block.address, plans);
     }
     void *scratch;
     return tnri_engine_scratch(engine, options->scratch_bytes, &scratch);
@@ -45,6 +51,7 @@ static void strip(tnr_engine *engine)
 {
     tnri_team_stop(engine->team);
     tnri_block_give(engine->domain, &engine->team_block);
+    tnri_block_give(engine->domain, &engine->plan_block);
     tnri_block_give(engine->domain, &engine->scratch);
 }
 
@@ -77,6 +84,7 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
     }
     tnr_engine *made = record.address;
     atomic_init(&made->busy, 0U);
+    atomic_init(&made->plan_count, 0U);
     made->domain = domain;
     made->pool = pool;
     made->output = taken.output != NULL ? taken.output : pool;
@@ -101,10 +109,21 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
     return TNR_OK;
 }
 
+tnr_status tnri_engine_check_unused(const char *op, const tnr_engine *engine)
+{
+    const unsigned plans = atomic_load_explicit(&engine->plan_count, memory_order_relaxed);
+    TNR_REQUIRE(plans == 0, TNR_ERR_BUSY, "%s: %d plans of the engine live: tnr_plan_destroy ends them", op,
+                (int)plans);
+    return TNR_OK;
+}
+
 tnr_status tnri_engine_end(tnr_engine *engine)
 {
     tnr_domain *pool = engine->pool;
-    const tnr_status status = tnr_domain_close(&pool); /* first, for it is the one step that may be refused */
+    tnr_status status = tnri_engine_check_unused("engine_destroy", engine);
+    if (status == TNR_OK) { /* first of all, for it is the one step that may be refused */
+        status = tnr_domain_close(&pool);
+    }
     if (status != TNR_OK) {
         return tnri_engine_leave(engine, status);
     }
@@ -161,8 +180,8 @@ tnr_status tnr_engine_need(const tnr_engine_options *options, uint64_t buffers, 
     tnr_need sum;
     tnr_need term;
     TNR_TRY(tnri_engine_records_need(buffers, &sum));
-    const uint64_t blocks[2] = {taken.scratch_bytes, team_bytes};
-    for (int i = 0; i < 2; ++i) {
+    const uint64_t blocks[3] = {taken.scratch_bytes, team_bytes, tnri_plan_cache_bytes(taken.plan_cache_bytes)};
+    for (int i = 0; i < 3; ++i) {
         if (blocks[i] != 0) {
             TNR_TRY(tnr_block_need(blocks[i], 1, &term));
             TNR_TRY(tnr_need_add(&sum, &term, 1));
@@ -184,7 +203,7 @@ tnr_status tnr_engine_describe(const tnr_engine *engine, tnr_engine_info *info)
         info->cpus = *tnri_team_cpus(engine->team);
     }
     info->isa = tnri_isa_name(engine->isa);
-    info->blas = engine->blis ? "blis" : "portable";
+    info->blas = tnri_product_source_name(engine->products);
     info->l2_bytes = engine->l2_bytes;
     info->l3_bytes = engine->l3_bytes;
     return TNR_OK;

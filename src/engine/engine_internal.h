@@ -20,7 +20,9 @@
  * For loops each of whose iterations reads its own elements and then writes its own. It states what access to the operands
  * has proved: an output is apart from each input, or the very same elements index for index.
  */
-#if defined(__clang__)
+#if defined(TNRI_LOOPS_AS_WRITTEN)
+#define TNRI_INDEPENDENT
+#elif defined(__clang__)
 #define TNRI_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define TNRI_INDEPENDENT _Pragma("GCC ivdep")
@@ -29,24 +31,29 @@
 #endif
 
 typedef struct tnri_team tnri_team;
+struct tnri_product_table;
+struct tnri_plan_cache;
 
 struct tnr_engine {
-    atomic_uint busy;       /* 1 while a thread is inside */
-    tnri_isa isa;           /* whose kernel tables it uses */
-    bool blis;              /* BLIS is built in and answered its known product */
-    tnri_team *team;        /* NULL: the calling thread alone */
-    int node;               /* of all its CPUs; TNR_NONE: several, or no team */
-    uint64_t l2_bytes;      /* of one of its CPUs */
-    uint64_t l3_bytes;      /* its cores' share of a third-level cache; 0: none, or unknown */
-    tnr_topology *topology; /* whose user it is, or NULL */
-    tnr_domain *domain;     /* holds this struct and the scratch */
-    tnr_domain *output;     /* where outputs are made */
+    atomic_uint busy;                          /* 1 while a thread is inside */
+    tnri_isa isa;                              /* whose kernel tables it uses */
+    const struct tnri_product_table *products; /* kernels of matrix products: of that instruction set, or BLIS's */
+    tnri_team *team;                           /* NULL: the calling thread alone */
+    int node;                                  /* of all its CPUs; TNR_NONE: several, or no team */
+    uint64_t l2_bytes;                         /* of one of its CPUs */
+    uint64_t l3_bytes;                         /* its cores' share of a third-level cache; 0: none, or unknown */
+    tnr_topology *topology;                    /* whose user it is, or NULL */
+    tnr_domain *domain;                        /* holds this struct and the scratch */
+    tnr_domain *output;                        /* where outputs are made */
     tnr_domain *pool;
     const char *keeper;   /* who alone destroys it; NULL: the program */
     tnr_block scratch;    /* of the domain, kept from first use on; no bytes before */
     tnr_block team_block; /* of the domain; no bytes without a team */
-    tnr_block record;     /* this struct */
-    uint64_t held;        /* bytes at the scratch's begin that the operation which is running keeps things in */
+    tnr_block plan_block; /* of the domain: what ordinary calls have planned (plan_cache.c); no bytes without a cache */
+    struct tnri_plan_cache *plans; /* in that block, or NULL */
+    atomic_uint plan_count;        /* prepared operations of the program's that live */
+    tnr_block record;              /* this struct */
+    uint64_t held; /* bytes at the scratch's begin that the operation which is running keeps things in */
 };
 
 /* Where a result goes: into a view of the caller's, or to a new tensor. Exactly one is not NULL. */
@@ -230,10 +237,5 @@ tnr_status tnri_axis_enter(const char *op, int axis, int rank, uint64_t *axes);
 
 /* A mask of all the axes of a list: also TNR_ERR_ARGUMENT for a missing list and a negative count. */
 tnr_status tnri_axes_enter(const char *op, const int *axes, int axis_count, int rank, uint64_t *entered);
-
-/* ---- Matrix products ------------------------------------------------------------------------------------------------------------ */
-
-/* BLIS is built in, has the integer width of its header, and multiplies two small matrices correctly. */
-bool tnri_blis_works(void);
 
 #endif /* TENURE_ENGINE_INTERNAL_H */

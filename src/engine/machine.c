@@ -22,6 +22,7 @@ struct tnr_machine {
     tnr_topology *topology;
     uint64_t pool_max_bytes;
     uint64_t scratch_bytes;
+    uint64_t plan_cache_bytes;
     int workers;             /* most of each engine; 0: one per core */
     tnr_numa_options memory; /* of each node's domain */
     tnr_cpu_set cpus;        /* no others */
@@ -120,6 +121,7 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
     made->topology = topology;
     made->pool_max_bytes = taken.options.pool_max_bytes;
     made->scratch_bytes = taken.options.scratch_bytes;
+    made->plan_cache_bytes = taken.options.plan_cache_bytes;
     made->workers = taken.options.workers;
     made->memory = taken.memory;
     made->cpus = taken.cpus;
@@ -197,6 +199,7 @@ static tnr_status check_node(const machine_node *entry)
     const tnr_engine *engine = atomic_load_explicit(&entry->engine, memory_order_relaxed);
     uint64_t own = 0;
     if (engine != NULL) {
+        TNR_TRY(tnri_engine_check_unused("machine_destroy", engine));
         TNR_TRY(check_unused(engine->pool, 0, entry->node));
         own = engine->pool->closed ? 0 : 1; /* a program may have closed it: then it is nobody's child */
     }
@@ -322,6 +325,7 @@ static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, t
     tnr_engine_options options = TNR_ENGINE_OPTIONS;
     options.pool_max_bytes = machine->pool_max_bytes;
     options.scratch_bytes = machine->scratch_bytes;
+    options.plan_cache_bytes = machine->plan_cache_bytes;
     options.topology = machine->topology;
     options.cpus = &cpus;
     options.workers = machine->workers < count ? machine->workers : count;

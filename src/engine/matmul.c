@@ -5,21 +5,28 @@
  * Guarantees: alpha 0 or k 0 read no input, beta 0 does not read the output.
  */
 #include "product_internal.h"
+#include "team_internal.h"
+
+tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *b)
+{
+    TNRI_CHECK_VIEW(op, "a", a);
+    TNRI_CHECK_VIEW(op, "b", b);
+    if (TNRI_UNLIKELY(a->dtype != b->dtype)) {
+        return tnri_fail_dtype(op, a->dtype, b->dtype);
+    }
+    TNR_REQUIRE(a->rank == 2 && b->rank == 2, TNR_ERR_SHAPE, "%s: operands must have rank 2, found %d and %d", op,
+                (int)a->rank, (int)b->rank);
+    TNR_REQUIRE(a->shape[1] == b->shape[0], TNR_ERR_SHAPE, "%s: [%lld, %lld] x [%lld, %lld]: inner extents differ", op,
+                TNRI_LL(a->shape[0]), TNRI_LL(a->shape[1]), TNRI_LL(b->shape[0]), TNRI_LL(b->shape[1]));
+    return TNR_OK;
+}
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_product_options *options,
                          tnri_target target)
 {
     static const char *const op = "matmul";
-    TNRI_CHECK_VIEW(op, "a", a);
-    TNRI_CHECK_VIEW(op, "b", b);
+    TNR_TRY(tnri_matmul_check(op, a, b));
     const tnr_dtype dtype = a->dtype;
-    if (TNRI_UNLIKELY(dtype != b->dtype)) {
-        return tnri_fail_dtype(op, dtype, b->dtype);
-    }
-    TNR_REQUIRE(a->rank == 2 && b->rank == 2, TNR_ERR_SHAPE, "matmul: operands must have rank 2, found %d and %d",
-                (int)a->rank, (int)b->rank);
-    TNR_REQUIRE(a->shape[1] == b->shape[0], TNR_ERR_SHAPE, "matmul: [%lld, %lld] x [%lld, %lld]: inner extents differ",
-                TNRI_LL(a->shape[0]), TNRI_LL(a->shape[1]), TNRI_LL(b->shape[0]), TNRI_LL(b->shape[1]));
     const int64_t shape[2] = {a->shape[0], b->shape[1]};
     TNR_TRY(tnri_check_into(op, target.into, dtype, 2, shape));
     if (TNRI_UNLIKELY(!tnri_has_product(dtype))) {
@@ -45,11 +52,10 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     tnri_product_one(&product.k, a->shape[1], a->strides[1], b->strides[0], 0);
     product.batch.rank = 0;
     product.batch.size = 1;
-    product.a = call.operands[1].data;
-    product.b = call.operands[2].data;
-    product.c = call.operands[0].data;
-    const bool empty = shape[0] == 0 || shape[1] == 0;
-    return tnri_call_end(&call, target, empty ? TNR_OK : tnri_product_run(engine, &product));
+    tnri_product_prepare(engine, &product);
+    return tnri_call_end(
+        &call, target,
+        tnri_product_run(engine, &product, call.operands[1].data, call.operands[2].data, call.operands[0].data));
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_product_options *options,
@@ -87,6 +93,5 @@ tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int
         *need = (tnr_need){0, 0, 0};
         return TNR_OK;
     }
-    const tnri_product_kernel *kernel = tnri_product_kernel_of(tnri_isa_best(), dtype);
-    return tnr_block_need(tnri_product_bytes(kernel, dtype, m, n, k, workers > 1 ? workers : 1), 1, need);
+    return tnr_block_need(tnri_product_bytes(dtype, m, n, k, tnri_most_lanes(workers)), 1, need);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of blocks, after Low, Igual, Smith and Quintana-Orti, "Analytical modeling is enough for high-performance BLIS", ACM TOMS 43
- * (2016), roundly, and the same on every machine, so that what a product needs can be told beforehand: a slice of each operand
- * shares a first-level cache of 32 KiB, a block of a takes half a second-level one of 512 KiB, a block of b is for the third.
+ * (2016), roundly, and the same on every machine, so that what a product needs can be told beforehand: a slice of rows with one of
+ * columns passing by is in a first-level cache of 32 KiB, a block of columns takes half of a second-level one of 512 KiB, a panel of
+ * rows is for the third.
  */
 #include "product_internal.h"
 
 #define DEPTH 256 /* kc: a slice has as many bytes per k for every dtype */
-#define ROWS_BYTES (256 << 10)
-#define COLUMNS_BYTES (4 << 20)
+#define BLOCK_BYTES (256 << 10)
+#define PANEL_BYTES (4 << 20)
+
+#define TABLED 4096 /* rows or columns at most, when depth is little */
 
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -22,7 +25,36 @@ static int64_t even(int64_t size, int64_t most, int64_t unit)
     return round_up(size / parts + (size % parts != 0 ? 1 : 0), unit);
 }
 
-static uint64_t lines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+/* Most that fit, in whole units; offsets are tabled for no more. */
+static int64_t fitting(int64_t bytes, int64_t kc, int64_t element, int64_t unit)
+{
+    const int64_t most = bytes / (kc * element);
+    return (most < TABLED ? most : TABLED) / unit * unit;
+}
+
+static uint64_t least(uint64_t x, uint64_t y) { return x < y ? x : y; }
+
+static uint64_t offsets_bytes(int64_t count) { return tnri_product_lines(2 * (uint64_t)count * sizeof(int64_t)); }
+
+/* Packed bytes of so many rows or columns. */
+static uint64_t packed_bytes(int64_t kc, int64_t count, int64_t element, uint64_t most)
+{
+    return tnri_product_lines(least((uint64_t)kc * (uint64_t)count * (uint64_t)element, most));
+}
+
+/* Room for blocks whose packed parts take no more than the most that they may. */
+static void measure(tnri_product_blocks *blocks, int64_t element)
+{
+    const int64_t kc = blocks->kc;
+    if (blocks->narrow) {
+        blocks->shared_bytes = packed_bytes(kc, blocks->nc, element, BLOCK_BYTES) + offsets_bytes(blocks->nc + kc);
+        blocks->lane_bytes =
+            packed_bytes(kc, blocks->rows_at_once, element, UINT64_MAX) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED);
+    } else {
+        blocks->shared_bytes = packed_bytes(kc, blocks->mc, element, PANEL_BYTES) + offsets_bytes(blocks->mc + kc);
+        blocks->lane_bytes = packed_bytes(kc, blocks->nc, element, BLOCK_BYTES) + offsets_bytes(blocks->nc);
+    }
+}
 
 tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n,
                                                int64_t k)
@@ -30,32 +62,47 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
     const int64_t element = (int64_t)tnr_dtype_size(dtype);
     tnri_product_blocks blocks;
     blocks.kc = even(k, DEPTH, 4);
-    blocks.mc = even(m, ROWS_BYTES / (DEPTH * element) / kernel->mr * kernel->mr, kernel->mr);
-    blocks.nc = even(n, COLUMNS_BYTES / (DEPTH * element) / kernel->nr * kernel->nr, kernel->nr);
-    const uint64_t kc = (uint64_t)blocks.kc;
-    const uint64_t mc = (uint64_t)blocks.mc;
-    const uint64_t nc = (uint64_t)blocks.nc;
-    const uint64_t offset = sizeof(int64_t);
-    blocks.shared_bytes = lines(kc * nc * (uint64_t)element) + lines(2 * (nc + kc) * offset);
-    blocks.lane_bytes = lines(kc * mc * (uint64_t)element) + lines(2 * mc * offset + mc / (uint64_t)kernel->mr);
+    const int64_t columns = fitting(BLOCK_BYTES, blocks.kc, element, kernel->nr);
+    blocks.narrow = n <= columns;
+    blocks.nc = blocks.narrow ? round_up(n, kernel->nr) : columns;
+    blocks.mc = even(m, fitting(PANEL_BYTES, blocks.kc, element, kernel->mr), kernel->mr);
+    const int64_t slice = blocks.kc * kernel->mr * element;
+    const int64_t slices = slice < TNRI_PRODUCT_ROWS_BYTES ? TNRI_PRODUCT_ROWS_BYTES / slice : 1;
+    const int64_t most = slices * kernel->mr < TNRI_PRODUCT_ROWS_TABLED
+                             ? slices * kernel->mr
+                             : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
+    blocks.rows_at_once = m < most ? round_up(m, kernel->mr) : most;
+    measure(&blocks, element);
     return blocks;
 }
 
-/* Blocks of the largest product are the largest, but for cuts that come out even: so with the most that these may be. */
-static int64_t least(int64_t size, int64_t most) { return size < most ? size : most; }
+/*
+ * The most that products of up to these extents take by kernels of any source, whose tiles have at most TNRI_PRODUCT_TILE rows and columns.
+ * Less depth leaves room for more rows and columns, in no more bytes.
+ */
+static uint64_t most_bytes(int64_t element, int64_t m, int64_t n, int64_t k, int lanes)
+{
+    const int64_t tile = TNRI_PRODUCT_TILE;
+    const int64_t kc = k < DEPTH ? round_up(k, 4) : DEPTH;
+    const int64_t rows = m < TABLED ? round_up(m, tile) : TABLED;
+    const int64_t columns = n < TABLED ? round_up(n, tile) : TABLED;
+    const uint64_t slice = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
+    const uint64_t at_once = least(slice > TNRI_PRODUCT_ROWS_BYTES ? slice : TNRI_PRODUCT_ROWS_BYTES,
+                                   packed_bytes(kc, rows, element, UINT64_MAX));
+    const uint64_t narrow = packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns + kc) +
+                            (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));
+    if (n <= fitting(BLOCK_BYTES, kc, element, 1) - tile) {
+        return narrow;
+    }
+    const uint64_t wide = packed_bytes(kc, rows, element, PANEL_BYTES) + offsets_bytes(rows + kc) +
+                          (uint64_t)lanes * (packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns));
+    return narrow > wide ? narrow : wide;
+}
 
-uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k,
-                            int lanes)
+uint64_t tnri_product_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes)
 {
     const int64_t element = (int64_t)tnr_dtype_size(dtype);
-    const int64_t rows = ROWS_BYTES / (DEPTH * element) / kernel->mr * kernel->mr;
-    const int64_t columns = COLUMNS_BYTES / (DEPTH * element) / kernel->nr * kernel->nr;
-    uint64_t most = 0;
-    for (int turned = 0; turned < 2; ++turned) { /* either operand may be the one that rows are of */
-        const tnri_product_blocks blocks = tnri_product_choose_blocks(kernel, dtype, least(turned ? n : m, rows),
-                                                                      least(turned ? m : n, columns), least(k, DEPTH));
-        const uint64_t bytes = blocks.shared_bytes + (uint64_t)lanes * blocks.lane_bytes;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
+    const uint64_t one = most_bytes(element, m, n, k, lanes);
+    const uint64_t other = most_bytes(element, n, m, k, lanes); /* either operand may be the one that rows are of */
+    return one > other ? one : other;
 }

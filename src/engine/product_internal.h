@@ -35,21 +35,57 @@ static inline void tnri_product_one(tnri_product_axes *axes, int64_t extent, int
     axes->c[0] = c;
 }
 
+/* Blocks of the loops, in elements, and what they need of scratch. */
+typedef struct tnri_product_blocks {
+    bool narrow; /* all columns are one block */
+    int64_t mc, kc, nc;
+    int64_t rows_at_once;  /* that a lane packs, where all columns are one block */
+    uint64_t shared_bytes; /* what lanes share: b's block, or a panel of a, and offsets */
+    uint64_t lane_bytes;   /* of one lane: a slice of a and offsets along m, or a block of b and offsets along n */
+} tnri_product_blocks;
+
+/* Of a cache. */
+#define TNRI_PRODUCT_LINE 64
+
+/* Rows and columns that a tile may have. */
+#define TNRI_PRODUCT_TILE 48
+
+/* Operands of so few bytes are taken to be in a second-level cache. */
+#define TNRI_PRODUCT_NEAR 262144
+
+/* Rows whose offsets a lane has at hand. */
+#define TNRI_PRODUCT_ROWS_TABLED 512
+
+/* So many bytes of rows are packed at once where all columns are near. */
+#define TNRI_PRODUCT_ROWS_BYTES 131072
+
+static inline uint64_t tnri_product_lines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* How a product is made. */
+typedef enum tnri_product_way {
+    TNRI_PRODUCT_NOTHING, /* the result has no element */
+    TNRI_PRODUCT_SCALE,   /* neither a nor b is read */
+    TNRI_PRODUCT_ZIP,     /* element by element along the batch, summed over k */
+    TNRI_PRODUCT_ITEMS,   /* operands as they lie, one item of the batch after another */
+    TNRI_PRODUCT_BLOCKS   /* packed */
+} tnri_product_way;
+
 typedef struct tnri_product {
     tnr_dtype dtype;
     tnri_finish finish;
-    tnri_product_axes m, n, k, batch; /* k alone may have a size of 0 */
+    tnri_product_axes m, n, k, batch; /* k alone may have a size of 0 where there is something to do */
+    /* Set by tnri_product_prepare. */
+    tnri_product_way way;
+    bool turned; /* a and b, and with them m and n, have changed places */
+    const tnri_product_kernel *kernel;
+    void (*items_kernel)(const tnri_gemm *gemm);
+    tnri_product_blocks blocks;
+    /* Set by tnri_product_run. */
+    int lanes;
     const void *a;
     const void *b;
     void *c;
 } tnri_product;
-
-/* Blocks of the three loops, in elements, and what they need of scratch. */
-typedef struct tnri_product_blocks {
-    int64_t mc, kc, nc;
-    uint64_t shared_bytes; /* packed b, and offsets along n and k */
-    uint64_t lane_bytes;   /* packed a, and offsets along m, of one lane */
-} tnri_product_blocks;
 
 /* Blocks for a product of that size, none 0. Pure. Sums are cut at kc, which k alone decides. */
 tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n,
@@ -59,8 +95,7 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
  * Scratch with which tnri_product_run makes every product of up to m x n x k, none 0, whose operands are packed, on `lanes` lanes,
  * whichever operand takes which part; and what it takes for one of exactly that size.
  */
-uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k,
-                            int lanes);
+uint64_t tnri_product_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes);
 
 /* Products of up to so many multiplications whose groups are one axis each are never packed. */
 #define TNRI_PRODUCT_TINY 1000
@@ -74,6 +109,23 @@ static inline int64_t tnri_product_work(int64_t m, int64_t n, int64_t k)
 
 const tnri_product_kernel *tnri_product_kernel_of(tnri_isa isa, tnr_dtype dtype);
 
+/* The kernels that options and environment ask for: TNR_ERR_UNSUPPORTED, TNR_ERR_ARGUMENT for an unknown word. (product_source.c) */
+tnr_status tnri_product_source_take(const char *op, tnr_product_source source, tnri_isa isa,
+                                    const tnri_product_table **products);
+const char *tnri_product_source_name(const tnri_product_table *products);
+
+/* What TENURE_PRODUCTS says, or NULL. (product_environment.c; product_environment_none.c) */
+const char *tnri_product_environment(void);
+
+/*
+ * The library's kernels with BLIS's tiles; NULL: not built in, or they are not right. *native: they are written for this processor.
+ * (product_blis.c; product_blis_none.c)
+ */
+const tnri_product_table *tnri_product_blis(const tnri_product_table *own, bool *native);
+
+/* Two matrices of one dtype that can be multiplied. (matmul.c) */
+tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *b);
+
 /* Products are of floats. */
 bool tnri_has_product(tnr_dtype dtype);
 
@@ -81,7 +133,48 @@ bool tnri_has_product(tnr_dtype dtype);
 tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
                             tnri_finish *finish);
 
-/* Compute it; alpha 0 or no k reads neither a nor b. Fails, before the first write, only where scratch is missing. */
-tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product);
+/* Choose the way, for an engine and whatever data come. Everything above the line in the struct is set. */
+void tnri_product_prepare(const tnr_engine *engine, tnri_product *product);
+
+/* What a prepared product takes of scratch on so many lanes. */
+uint64_t tnri_product_scratch(const tnri_product *product, int lanes);
+
+/* Compute it; a, b and c as they were before any turning. Fails, before the first write, only where scratch is missing. */
+tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c);
+
+/* Of a prepared product a part has become, by blocks: lanes and blocks anew. */
+void tnri_product_choose_part(const tnr_engine *engine, tnri_product *part);
+
+/* The same by several engines, for the first of which it was prepared. (product_company.c) */
+struct tnri_company;
+tnr_status tnri_product_run_by(const struct tnri_company *company, tnri_product *product, const void *a, const void *b,
+                               void *c);
+
+/* ---- Ways (product_blocked.c, product_items.c) and what they share --------------------------------------------------------------- */
+
+/*
+ * One product, or the parts of one that several engines make, in rooms of tnri_product_scratch: each engine its own, all in the same
+ * rounds. Their sums over k are cut alike.
+ */
+void tnri_product_run_blocks(int count, tnr_engine *const *engines, const tnri_product *products, void *const *rooms);
+void tnri_product_run_items(tnr_engine *engine, const tnri_product *product);
+void tnri_product_run_zip(tnr_engine *engine, const tnri_product *product);
+void tnri_product_run_scale(const tnri_product *product);
+
+/* Offsets of indices first..first+count-1 of a group, by each of two lists of steps. (product_offsets.c) */
+void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_steps, const int64_t *second_steps,
+                          int64_t first, int64_t count, int64_t *first_offsets, int64_t *second_offsets);
+
+/* Part `part` of `count` cut into `parts` runs of whole units. */
+void tnri_product_part(int64_t count, int64_t unit, int64_t parts, int64_t part, int64_t *begin, int64_t *end);
+
+/* What comes of the next part of k is added to what is there. */
+void tnri_product_add_next(tnri_finish *finish);
+
+/* The step along a group's first axis; 0 for a group of one index. */
+static inline int64_t tnri_product_step(const tnri_product_axes *axes, const int64_t *steps)
+{
+    return axes->rank == 0 ? 0 : steps[0];
+}
 
 #endif /* TENURE_ENGINE_PRODUCT_INTERNAL_H */

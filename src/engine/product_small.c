@@ -6,6 +6,7 @@
  */
 #include "kernels/arithmetic.inl.h"
 #include "product_internal.h"
+#include "team_internal.h"
 
 /* Where a walk over a group is, in elements of each operand. */
 typedef struct place {
@@ -39,17 +40,8 @@ typedef void (*element_kernel)(const tnri_finish *finish, const tnri_product_axe
                                char *c);
 static const element_kernel kernels[TNR_DTYPE_END] = FLOAT_TABLE(element);
 
-const tnri_product_kernel *tnri_product_kernel_of(tnri_isa isa, tnr_dtype dtype)
+uint64_t tnri_product_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes)
 {
-    (void)isa;
-    (void)dtype;
-    return NULL;
-}
-
-uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n, int64_t k,
-                            int lanes)
-{
-    (void)kernel;
     (void)dtype;
     (void)m;
     (void)n;
@@ -58,11 +50,50 @@ uint64_t tnri_product_bytes(const tnri_product_kernel *kernel, tnr_dtype dtype, 
     return 0;
 }
 
-tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
+uint64_t tnri_product_scratch(const tnri_product *product, int lanes)
+{
+    (void)product;
+    (void)lanes;
+    return 0;
+}
+
+tnr_status tnri_product_source_take(const char *op, tnr_product_source source, tnri_isa isa,
+                                    const tnri_product_table **products)
+{
+    (void)isa;
+    TNR_REQUIRE(source == TNR_PRODUCTS_AUTOMATIC || source == TNR_PRODUCTS_OWN, TNR_ERR_UNSUPPORTED,
+                "%s: this build has its own products alone", op);
+    *products = NULL;
+    return TNR_OK;
+}
+
+const char *tnri_product_source_name(const tnri_product_table *products)
+{
+    (void)products;
+    return "own";
+}
+
+void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
+{
+    (void)engine;
+    product->turned = false;
+    product->kernel = NULL;
+    product->way = TNRI_PRODUCT_ITEMS;
+    if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
+        product->way = TNRI_PRODUCT_NOTHING;
+    } else if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
+        product->way = TNRI_PRODUCT_SCALE;
+    }
+}
+
+tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)
 {
     (void)engine;
     const int64_t width = (int64_t)tnr_dtype_size(product->dtype);
-    const bool nothing = product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0);
+    const bool nothing = product->way == TNRI_PRODUCT_SCALE;
+    if (product->way == TNRI_PRODUCT_NOTHING) {
+        return TNR_OK;
+    }
     place batch = {{0}, 0, 0, 0};
     do {
         place column = {{0}, batch.a, batch.b, batch.c};
@@ -70,11 +101,16 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product)
             place row = {{0}, column.a, column.b, column.c};
             do {
                 kernels[product->dtype](&product->finish, nothing ? NULL : &product->k,
-                                        nothing ? NULL : (const char *)product->a + row.a * width,
-                                        nothing ? NULL : (const char *)product->b + row.b * width,
-                                        (char *)product->c + row.c * width);
+                                        nothing ? NULL : (const char *)a + row.a * width,
+                                        nothing ? NULL : (const char *)b + row.b * width, (char *)c + row.c * width);
             } while (step(&product->m, &row));
         } while (step(&product->n, &column));
     } while (step(&product->batch, &batch));
     return TNR_OK;
+}
+
+tnr_status tnri_product_run_by(const tnri_company *company, tnri_product *product, const void *a, const void *b,
+                               void *c)
+{
+    return tnri_product_run(company->engines[0], product, a, b, c);
 }

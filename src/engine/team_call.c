@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One call of tnri_engine_run: workers are called, pieces are shared out, and the caller waits until all are done.
+ * One call of tnri_engine_run, or of several engines at one time: workers are called, pieces are shared out, and the caller waits until all are done.
  *
  * Guarantees: every piece runs once; what pieces wrote is seen by the caller; a caller that takes part waits for no worker
  * that has not begun; no lock, no allocation, and nothing that two teams share.
@@ -291,8 +291,8 @@ static void deal(tnri_team *team, int64_t units)
     }
 }
 
-/* Call all that take part but the caller's own lane, and wake the first of them. How many were called. */
-static unsigned call_all(tnri_team *team, int place)
+/* Call all that take part but the caller's own lane, and wake the first of them. */
+static void call_all(tnri_team *team, int place)
 {
     const int least = place >= 0 ? 1 : 0;
     const unsigned called = (unsigned)(team->taking - least);
@@ -306,7 +306,6 @@ static unsigned call_all(tnri_team *team, int place)
     } else {
         wake_called(lane_at(team, team->root));
     }
-    return called;
 }
 
 static void take_part(tnri_team *team, int place)
@@ -321,31 +320,56 @@ static void take_part(tnri_team *team, int place)
     }
 }
 
-void tnri_engine_run(tnr_engine *engine, int lanes, int64_t pieces, tnri_task task, void *context)
+/* Call the workers of an engine to a task; false, and nothing begun, where the calling thread is to do it alone. */
+static bool begin(const tnri_engine_share *share, tnri_task task, int *place)
 {
-    tnri_team *team = engine->team;
-    if (lanes <= 1 || pieces <= 1 || team == NULL || team->threads == 0 || !tnri_fork_mark_is_here(&team->here)) {
-        run_alone(pieces, task, context);
-        return;
+    tnri_team *team = share->engine->team;
+    if (share->lanes <= 1 || share->pieces <= 1 || team == NULL || team->threads == 0 ||
+        !tnri_fork_mark_is_here(&team->here)) {
+        return false;
     }
-    const int place = tnri_team_place(team);
-    if (team->count == 1 && place == 0) {
-        run_alone(pieces, task, context);
-        return;
+    *place = tnri_team_place(team);
+    if (team->count == 1 && *place == 0) {
+        return false;
     }
     team->task = task;
-    team->context = context;
-    team->pieces = pieces;
+    team->context = share->context;
+    team->pieces = share->pieces;
     team->floats = tnri_fp_control_get();
-    team->unit = 1 + pieces / INT32_MAX;
-    const int64_t units = (pieces - 1) / team->unit + 1;
-    team->taking = lanes < team->count ? lanes : team->count;
+    team->unit = 1 + share->pieces / INT32_MAX;
+    const int64_t units = (share->pieces - 1) / team->unit + 1;
+    team->taking = share->lanes < team->count ? share->lanes : team->count;
     team->taking = units < team->taking ? (int)units : team->taking;
-    team->first = team->taking == team->count || place < 0 ? 0 : place;
-    team->root = place >= 0 ? place : team->first;
+    team->first = team->taking == team->count || *place < 0 ? 0 : *place;
+    team->root = *place >= 0 ? *place : team->first;
     deal(team, units);
-    if (call_all(team, place) != 0 && place >= 0) {
-        take_part(team, place);
+    call_all(team, *place);
+    return true;
+}
+
+void tnri_engines_run(int count, const tnri_engine_share *shares, tnri_task task)
+{
+    bool begun[TNRI_ENGINES_AT_ONCE];
+    int places[TNRI_ENGINES_AT_ONCE];
+    for (int i = 0; i < count; ++i) {
+        begun[i] = begin(&shares[i], task, &places[i]);
     }
-    await_workers(team);
+    for (int i = 0; i < count; ++i) {
+        if (!begun[i]) {
+            run_alone(shares[i].pieces, task, shares[i].context);
+        } else if (places[i] >= 0) {
+            take_part(shares[i].engine->team, places[i]);
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        if (begun[i]) {
+            await_workers(shares[i].engine->team);
+        }
+    }
+}
+
+void tnri_engine_run(tnr_engine *engine, int lanes, int64_t pieces, tnri_task task, void *context)
+{
+    const tnri_engine_share share = {engine, lanes, pieces, context};
+    tnri_engines_run(1, &share, task);
 }

@@ -50,6 +50,13 @@ int tnri_engine_lanes(const tnr_engine *engine, uint64_t nanoseconds)
     return 1;
 }
 
+void tnri_engines_run(int count, const tnri_engine_share *shares, tnri_task task)
+{
+    for (int i = 0; i < count; ++i) {
+        tnri_engine_run(shares[i].engine, 1, shares[i].pieces, task, shares[i].context);
+    }
+}
+
 void tnri_engine_run(tnr_engine *engine, int lanes, int64_t pieces, tnri_task task, void *context)
 {
     (void)engine;

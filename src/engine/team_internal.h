@@ -22,6 +22,9 @@ tnr_status tnri_one_per_core(const tnr_topology *topology, const tnr_cpu_set *fr
 /* The node near all of these CPUs, or TNR_NONE. */
 tnr_status tnri_node_of_cpus(const tnr_topology *topology, const tnr_cpu_set *cpus, int *node);
 
+/* No plan of the program's lives: TNR_ERR_BUSY. (engine.c) */
+tnr_status tnri_engine_check_unused(const char *op, const tnr_engine *engine);
+
 /* ---- The team (team.c; team_inline.c) ------------------------------------------------------------------------------------------ */
 
 /* Bytes of the one block that a team on these CPUs lives in; 0: there are no teams here, and tnri_team_start is not called. */
@@ -41,5 +44,37 @@ void tnri_team_stop(tnri_team *team);
 int tnri_team_lanes(const tnri_team *team);
 bool tnri_team_threads(const tnri_team *team);
 const tnr_cpu_set *tnri_team_cpus(const tnri_team *team);
+
+/*
+ * Most lanes that tnri_engine_lanes tells for an engine with so many workers; 0: one without a team. A single worker's caller may be
+ * elsewhere, and then shares the work out to it: two.
+ */
+static inline int tnri_most_lanes(int workers) { return workers == 1 ? 2 : workers > 1 ? workers : 1; }
+
+static inline int tnri_engine_most_lanes(const tnr_engine *engine)
+{
+    return tnri_most_lanes(engine->team == NULL ? 0 : tnri_team_lanes(engine->team));
+}
+
+/* ---- Several engines at one time (team_call.c; team_inline.c) ------------------------------------------------------------------ */
+
+#define TNRI_ENGINES_AT_ONCE (TNRI_THREADS ? 32 : 1)
+
+/* What one of them does of a task: as the parameters of tnri_engine_run. */
+typedef struct tnri_engine_share {
+    tnr_engine *engine;
+    int lanes;
+    int64_t pieces;
+    void *context;
+} tnri_engine_share;
+
+/* Engines that make one thing together; the calling thread is inside of them all. */
+typedef struct tnri_company {
+    int count; /* 1 at least */
+    tnr_engine *engines[TNRI_ENGINES_AT_ONCE];
+} tnri_company;
+
+/* tnri_engine_run on up to TNRI_ENGINES_AT_ONCE engines, each different, in all of which the calling thread is. */
+void tnri_engines_run(int count, const tnri_engine_share *shares, tnri_task task);
 
 #endif /* TENURE_ENGINE_TEAM_INTERNAL_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all collective calls have in common (collective_internal.h tells the course): one gathering of fixed words, from which every
- * rank comes to the same verdict by itself, so that no second round is needed when nobody makes a tensor.
+ * What all collective calls that move elements have in common (collective_internal.h tells the course): fixed words of each rank, told
+ * along with the first vote (vote.c), from which every rank comes to the same verdict by itself, so that no second round is needed when
+ * nobody makes a tensor.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 uint64_t tnri_collective_bytes(int size)
 {
-    return sizeof(tnri_collective) + (uint64_t)size * (sizeof(tnri_words) + 2 * sizeof(int64_t));
+    return sizeof(tnri_collective) + (uint64_t)size * (sizeof(tnri_words) + 2 * sizeof(int64_t)) +
+           2 * tnri_ballot_bytes(size);
 }
 
 tnr_status tnri_collective_make(tnr_world *world)
@@ -25,6 +27,8 @@ tnr_status tnri_collective_make(tnr_world *world)
     made->all = (tnri_words *)(made + 1);
     made->sent = (int64_t *)(made->all + size);
     made->got = made->sent + size;
+    made->ballot_in = (char *)(made->got + size);
+    made->ballot_out = made->ballot_in + tnri_ballot_bytes(world->size);
     world->collective = made;
     return TNR_OK;
 }
@@ -47,7 +51,9 @@ tnr_status tnri_course_enter(tnri_course *course, const char *op, tnr_world *wor
     memset(course, 0, sizeof(*course));
     course->op = op;
     course->world = world;
-    course->words.call = (uint64_t)call;
+    course->call = call;
+    course->give_cut = TNRI_CUT_NOT;
+    course->take_cut = TNRI_CUT_NOT;
     return TNR_OK;
 }
 
@@ -148,12 +154,9 @@ static tnr_status agree(const tnri_course *course)
     const tnri_words *first = &course->all[0];
     for (int rank = 1; rank < course->world->size; rank++) {
         const tnri_words *other = &course->all[rank];
-        if (other->call != first->call) {
-            return tnri_course_blame(course, rank, TNR_ERR_ARGUMENT, "another collective call here than on rank 0");
-        }
         TNR_TRY(compare(course, rank, "root", other->root, first->root));
         TNR_TRY(compare(course, rank, "axis", other->axis, first->axis));
-        TNR_TRY(compare(course, rank, first->call == TNRI_CALL_ALL_TO_ALL ? "receive axis" : "combination",
+        TNR_TRY(compare(course, rank, course->call == TNRI_CALL_ALL_TO_ALL ? "receive axis" : "combination",
                         other->other, first->other));
         if (other->hash != first->hash) {
             return tnri_course_blame(course, rank, TNR_ERR_ARGUMENT, "other distributions here than on rank 0");
@@ -191,27 +194,16 @@ tnr_status tnri_course_tell(tnri_course *course, tnr_status mine)
     tnri_collective *room = world->collective;
     mine = mine == TNR_OK ? check_flights(course) : mine;
     mine = mine == TNR_OK ? prepare_away(course) : mine;
-    course->words.status = (uint64_t)mine;
-    if (world->size == 1) {
-        room->all[0] = course->words;
-        course->all = room->all;
-        return mine;
+    if (mine == TNR_OK && course->words.give.there != 0) {
+        mine = tnri_course_reserve(course, &course->give, course->give_data, course->give_cut);
     }
-    char text[TNR_ERROR_TEXT_BYTES];
-    if (mine != TNR_OK) {
-        memcpy(text, tnr_last_error(), sizeof(text));
+    if (mine == TNR_OK && course->words.take.there != 0) {
+        mine = tnri_course_reserve(course, &course->take, course->take_data, course->take_cut);
     }
-    room->mine = course->words;
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Iallgather(&room->mine, (int)sizeof(tnri_words), MPI_BYTE, room->all, (int)sizeof(tnri_words),
-                                    MPI_BYTE, world->comm, &request);
-    TNR_TRY(finish(course, "MPI_Iallgather", code, &request));
+    room->all[world->rank] = course->words;
     course->all = room->all;
+    TNR_TRY(tnri_vote_words(course->op, world, course->call, mine));
     for (int rank = 0; rank < world->size; rank++) {
-        if (room->all[rank].status != TNR_OK) { /* all see it: the text comes by a vote */
-            mine = mine != TNR_OK ? tnri_fail(mine, "%s", text) : TNR_OK;
-            return tnri_vote(course->op, world, mine);
-        }
         course->votes_again = course->votes_again || room->all[rank].away != 0;
     }
     return agree(course);
@@ -259,7 +251,7 @@ static tnr_status make_draft(tnri_course *course, tnr_dtype dtype, int rank, con
     course->drafted = true;
     course->take = course->output.view;
     course->take_data = course->output.data;
-    return TNR_OK;
+    return tnri_course_reserve(course, &course->take, course->take_data, course->take_cut);
 }
 
 tnr_status tnri_course_make(tnri_course *course, tnr_status status, bool votes, tnr_dtype dtype, int rank,
@@ -274,7 +266,7 @@ tnr_status tnri_course_make(tnri_course *course, tnr_status status, bool votes, 
     return votes ? tnri_vote(course->op, course->world, status) : status;
 }
 
-static uint64_t bytes_of(const tnr_view *view)
+uint64_t tnri_view_bytes(const tnr_view *view)
 {
     uint64_t bytes = tnr_dtype_size(view->dtype);
     for (int axis = 0; axis < view->rank; axis++) {
@@ -288,7 +280,7 @@ static void write_ledgers(const tnri_course *course)
 {
     const bool takes = course->drafted || course->words.take.there != 0;
     if (takes) {
-        tnr_provider.ledger_copy(course->take.root->domain, TNR_COPY_RECEIVE, bytes_of(&course->take));
+        tnr_provider.ledger_copy(course->take.root->domain, TNR_COPY_RECEIVE, tnri_view_bytes(&course->take));
     }
     if (course->packed != 0) {
         const tnr_view *from = course->words.give.there != 0 ? &course->give : &course->take;
@@ -338,6 +330,7 @@ tnr_status tnri_course_leave(tnri_course *course, tnr_status status)
     }
     const tnr_status given = status;
     tnri_pack_give(world, course->pack);
+    tnri_course_unreserve(course);
     if (tnri_course_settle(course, status)) {
         return tnri_world_leave(world, tnri_fail(given, "%s", text));
     }

@@ -14,19 +14,6 @@
 
 #include "flight_internal.h"
 
-/* Which calls may meet: those of one number, with or without a new tensor on this or that rank. */
-typedef enum tnri_call {
-    TNRI_CALL_BROADCAST = 1,
-    TNRI_CALL_REDUCE,
-    TNRI_CALL_ALL_REDUCE,
-    TNRI_CALL_SCATTER,
-    TNRI_CALL_SCATTER_INTO,
-    TNRI_CALL_GATHER,
-    TNRI_CALL_ALL_GATHER,
-    TNRI_CALL_ALL_TO_ALL,
-    TNRI_CALL_REDISTRIBUTE
-} tnri_call;
-
 /* What a rank gives, or has to write. */
 typedef struct tnri_side {
     uint64_t there;
@@ -37,8 +24,6 @@ typedef struct tnri_side {
 
 /* What each rank tells the others before anything else. */
 typedef struct tnri_words {
-    uint64_t status;
-    uint64_t call;
     int64_t root; /* the next four must be the same everywhere */
     int64_t axis;
     int64_t other;  /* second axis, kind of combination */
@@ -50,21 +35,37 @@ typedef struct tnri_words {
     tnri_side take;
 } tnri_words;
 
-/* Room in the world for this. */
+/* Room in the world for this, and for votes. */
 typedef struct tnri_collective {
     tnr_block record;
+    tnri_call call;  /* that is made, or was last */
     bool stuck;      /* a request that never ended may still write here */
     tnri_words *all; /* by rank */
-    tnri_words mine; /* what MPI reads */
     int64_t *sent;   /* one per rank: extents that this rank names for the others */
     int64_t *got;    /* and they for it */
+    char *ballot_in; /* messages of votes */
+    char *ballot_out;
 } tnri_collective;
 
 enum { TNRI_AT_ONCE = 8 }; /* flights of one call: sends and receives together */
 
+/*
+ * Buffers of packed messages that a call has taken before its ranks agree: for a transfer in each direction, the least that data need. The
+ * others are taken as they are to be had.
+ */
+enum { TNRI_RESERVED = 2 * TNRI_PACKS };
+
+/* How a view is cut on its way; an axis otherwise. */
+enum {
+    TNRI_CUT_NOT = -1,    /* whole, or in slabs */
+    TNRI_CUT_ANYHOW = -2, /* in boxes */
+    TNRI_CUT_STAYS = -3   /* it does not travel itself */
+};
+
 typedef struct tnri_course {
     const char *op;
     tnr_world *world;
+    tnri_call call;
     tnri_words words;
     const tnri_words *all; /* by rank, once told */
     /* memory: operand 0 is given, the next one taken; as views with the address of their first element */
@@ -80,6 +81,11 @@ typedef struct tnri_course {
     tnr_tensor **out;
     tnri_output output;
     bool drafted;
+    int give_cut; /* TNRI_CUT_NOT ..., or an axis */
+    int take_cut;
+    tnri_pack *reserved[TNRI_RESERVED];
+    int reserved_count;
+    bool reserves; /* it has that many, here or in flights */
     /* flights, oldest first */
     tnri_flight *flights[TNRI_AT_ONCE];
     uint64_t begun;
@@ -115,12 +121,23 @@ tnr_status tnri_course_expect(const tnri_course *course, int who, const tnri_sid
  * when one of them makes a tensor, or `votes`; course->take is it. */
 tnr_status tnri_course_make(tnri_course *course, tnr_status status, bool votes, tnr_dtype dtype, int rank,
                             const int64_t *shape);
+uint64_t tnri_view_bytes(const tnr_view *view);
 /* What is left of flights after a failure; true: MPI may still be at the bytes, so memory and leases stay as they are. */
 bool tnri_course_settle(tnri_course *course, tnr_status status);
 /* A domain's copy failed, with the last recorded text: the outcome, once all has moved. */
 void tnri_course_fail(tnri_course *course, tnr_status status);
 /* Flights end, leases go back, ledgers are written, the new tensor is its caller's (or undone), out of the world. */
 tnr_status tnri_course_leave(tnri_course *course, tnr_status status);
+
+/* -- collective_reserve.c -- */
+
+/* Before ranks agree: can transfers of this view go packed, and then, is there room for two? */
+tnr_status tnri_course_reserve(tnri_course *course, const tnr_view *view, char *data, int cut);
+/* Give a flight the buffers that it needs, if any; *full: there are none, and those of an older flight must be had back. */
+void tnri_course_outfit(tnri_course *course, tnri_flight *flight, bool *full);
+/* A flight of the call is over: what the call must have is had back. */
+void tnri_course_regain(tnri_course *course, tnri_flight *flight);
+void tnri_course_unreserve(tnri_course *course);
 
 /* -- collective_traffic.c: an error here ends the world -- */
 

@@ -37,6 +37,7 @@ static tnr_status end_oldest(tnri_course *course)
     if (flight->kind == TNRI_SEND && tnri_flight_packed(flight)) {
         course->packed += flight->stream.bytes;
     }
+    tnri_course_regain(course, flight);
     const tnr_status status = tnri_flight_settle(flight);
     if (TNRI_UNLIKELY(status != TNR_OK) && course->votes_again && course->world->poison == TNR_OK) {
         tnri_course_fail(course, status); /* both ends know: all goes on, and all vote at the end */
@@ -70,6 +71,14 @@ static tnr_status start(tnri_course *course, tnri_flight_kind kind, const tnr_vi
     }
     flight->piece = true;
     flight->joint = true;
+    tnri_stream_of(&flight->stream, view, data);
+    for (bool full = true; full;) {
+        tnri_course_outfit(course, flight, &full);
+        status = full ? end_oldest(course) : TNR_OK;
+        if (status != TNR_OK) {
+            return tnri_flight_drop(flight, status);
+        }
+    }
     status = tnri_flight_adopt(flight, view, data);
     if (status != TNR_OK) { /* the others wait for it by now */
         (void)tnri_world_poison(world, status);

@@ -319,6 +319,8 @@ static tnr_status arguments(tnri_course *course, reduction *of, const tnr_view *
     TNR_TRY(tnri_course_root(course, all ? 0 : of->root));
     const bool gets = all || course->world->rank == of->root;
     course->words.other = (int64_t)of->combine;
+    course->give_cut = TNRI_CUT_STAYS; /* pieces travel, which are dense */
+    course->take_cut = all ? TNRI_CUT_NOT : TNRI_CUT_STAYS;
     TNR_REQUIRE(of->engine != NULL && source != NULL, TNR_ERR_ARGUMENT, "%s: engine or source is NULL", course->op);
     TNR_REQUIRE(makes || (target != NULL) == gets, TNR_ERR_ARGUMENT, "%s: target is %sNULL", course->op,
                 gets ? "" : "given where nothing comes: it must be ");

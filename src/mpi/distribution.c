@@ -12,10 +12,7 @@ tnr_status tnr_block_range(int64_t extent, int parts, int part, int64_t *start, 
                 "block_range: %lld elements in %d parts; no negative extent, and at least one part", TNRI_LL(extent),
                 parts);
     TNR_REQUIRE(part >= 0 && part < parts, TNR_ERR_BOUNDS, "block_range: part %d of %d", part, parts);
-    const int64_t least = extent / parts;
-    const int64_t longer = extent % parts; /* so many have one more */
-    *start = least * part + (part < longer ? part : longer);
-    *count = least + (part < longer ? 1 : 0);
+    tnri_even_part(extent, parts, part, start, count);
     return TNR_OK;
 }
 
@@ -30,10 +27,7 @@ void tnri_axis_part_make(const tnr_axis_cut *cut, int64_t extent, int part, tnri
             of->start = cut->starts[part];
             of->block = cut->starts[part + 1] - cut->starts[part];
         } else {
-            const int64_t least = extent / cut->parts;
-            const int64_t longer = extent % cut->parts;
-            of->start = least * part + (part < longer ? part : longer);
-            of->block = least + (part < longer ? 1 : 0);
+            tnri_even_part(extent, cut->parts, part, &of->start, &of->block);
         }
         return;
     }
@@ -179,19 +173,37 @@ bool tnri_distribution_find(const tnr_distribution *distribution, int rank, tnri
     return true;
 }
 
-tnr_status tnr_distribution_part(const tnr_distribution *distribution, int world_size, int rank, bool *holds,
-                                 int64_t *shape)
+/* The part of a rank, for a caller who has room for `numbers` of it. */
+static tnr_status find_part(const char *op, const tnr_distribution *distribution, int world_size, int rank, bool *holds,
+                            const int64_t *numbers, tnri_axis_part *parts)
 {
-    static const char *const op = "distribution_part";
-    tnri_axis_part parts[TNR_MAX_RANK];
     TNR_TRY(tnri_distribution_check(op, distribution, world_size));
-    TNR_REQUIRE(holds != NULL && (shape != NULL || distribution->rank == 0), TNR_ERR_ARGUMENT,
-                "%s: holds or shape is NULL", op);
+    TNR_REQUIRE(holds != NULL && (numbers != NULL || distribution->rank == 0), TNR_ERR_ARGUMENT,
+                "%s: holds or the result is NULL", op);
     TNR_REQUIRE(rank >= 0 && rank < world_size, TNR_ERR_BOUNDS, "%s: rank %d; the world has 0 to %d", op, rank,
                 world_size - 1);
     *holds = tnri_distribution_find(distribution, rank, parts);
+    return TNR_OK;
+}
+
+tnr_status tnr_distribution_part(const tnr_distribution *distribution, int world_size, int rank, bool *holds,
+                                 int64_t *shape)
+{
+    tnri_axis_part parts[TNR_MAX_RANK];
+    TNR_TRY(find_part("distribution_part", distribution, world_size, rank, holds, shape, parts));
     for (int axis = 0; axis < distribution->rank; axis++) {
         shape[axis] = *holds ? tnri_axis_part_count(&parts[axis]) : 0;
+    }
+    return TNR_OK;
+}
+
+tnr_status tnr_distribution_starts(const tnr_distribution *distribution, int world_size, int rank, bool *holds,
+                                   int64_t *starts)
+{
+    tnri_axis_part parts[TNR_MAX_RANK];
+    TNR_TRY(find_part("distribution_starts", distribution, world_size, rank, holds, starts, parts));
+    for (int axis = 0; axis < distribution->rank; axis++) {
+        starts[axis] = *holds ? parts[axis].start : 0;
     }
     return TNR_OK;
 }

@@ -13,7 +13,7 @@ struct tnr_exchange {
     tnr_world *world;
     tnr_block record;
     size_t count;
-    bool under_way;
+    bool under_way; /* its views are leased */
     tnri_flight **flights;
     tnri_operand *operands; /* views in the flights */
 };
@@ -60,7 +60,9 @@ static void give(tnr_exchange *exchange)
     }
     (void)end_access(exchange);
     drop_flights(exchange);
-    tnr_provider.record_give(home, &record);
+    if (record.bytes != 0) {
+        tnr_provider.record_give(home, &record);
+    }
 }
 
 static void when_world_ends(tnri_dependent *dependent) { give((tnr_exchange *)dependent); }
@@ -118,8 +120,11 @@ static tnr_status make(const char *op, tnr_world *world, size_t count, tnr_excha
     return TNR_OK;
 }
 
-/* A flight for each part, and access to all views, whose addresses are resolved by it. */
-static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_exchange_part *parts)
+/*
+ * A flight for each part, and access to all views, whose addresses are resolved by it. Without memory for that (`lack`) the flights are
+ * to tell the partners, and all that is seen to is that each view exists.
+ */
+static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_exchange_part *parts, tnr_status lack)
 {
     for (size_t i = 0; i < exchange->count; i++) {
         const bool sends = parts[i].send != NULL;
@@ -131,11 +136,30 @@ static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_e
         flight->prepared = true;
         flight->joint = true;
         flight->view = sends ? *parts[i].send : parts[i].receive->view;
+        if (lack != TNR_OK) {
+            flight->operand = (tnri_operand){.view = &flight->view, .write = !sends};
+            TNR_TRY(tnr_provider.access_begin_away(op, &flight->operand, 1, TNRI_APART));
+            TNR_TRY(tnr_provider.access_end(&flight->operand, 1));
+            tnri_flight_fail(flight, lack, false);
+            continue;
+        }
         exchange->operands[i].view = &flight->view;
         exchange->operands[i].write = !sends;
     }
-    TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
-    exchange->under_way = true;
+    if (lack == TNR_OK) {
+        TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
+        exchange->under_way = true;
+    }
+    return TNR_OK;
+}
+
+/* How it went with one part, as its caller is told. */
+static tnr_status part_status(const char *op, const tnr_exchange *exchange, size_t part)
+{
+    const tnri_flight *flight = exchange->flights[part];
+    const tnr_status status = flight->state == TNRI_FLIGHT_OVER ? flight->status : flight->failed;
+    TNR_REQUIRE(status == TNR_OK, status, "%s: part %llu, on channel %d: %s", op, TNRI_LLU(part), flight->channel,
+                tnri_text_after(op, flight->text));
     return TNR_OK;
 }
 
@@ -147,13 +171,9 @@ static tnr_status agree(const char *op, tnr_exchange *exchange)
     char text[TNR_ERROR_TEXT_BYTES];
     for (size_t i = 0; i < exchange->count; i++) {
         tnri_flight *flight = exchange->flights[i];
-        const tnr_status status = tnri_flight_adopt(flight, &flight->view, exchange->operands[i].data);
-        if (status != TNR_OK && world->poison != TNR_OK) {
-            return status;
-        }
-        if (status != TNR_OK) { /* nobody has heard of it: the partner waits, and its timeout tells */
-            return tnri_world_poison(world, status);
-        }
+        char *data = exchange->under_way ? exchange->operands[i].data : NULL;
+        /* without memory it goes on all the same; what fails is MPI */
+        TNR_TRY(tnri_world_poison(world, tnri_flight_adopt(flight, &flight->view, data)));
     }
     for (size_t i = 0; i < exchange->count; i++) {
         tnri_flight *flight = exchange->flights[i];
@@ -161,8 +181,10 @@ static tnr_status agree(const char *op, tnr_exchange *exchange)
         if (status != TNR_OK && world->poison != TNR_OK) {
             return status;
         }
-        if (flight->state == TNRI_FLIGHT_OVER && flight->status != TNR_OK) {
-            status = tnri_fail(flight->status, "%s", flight->text);
+        status = status == TNR_OK ? part_status(op, exchange, i) : status;
+        if (status != TNR_OK && first == TNR_OK) {
+            first = status;
+            memcpy(text, tnr_last_error(), sizeof(text));
         }
         if (flight->header_request != MPI_REQUEST_NULL) {
             TNR_TRY(tnri_world_wait(op, world, &flight->header_request, "a header to go"));
@@ -170,62 +192,69 @@ static tnr_status agree(const char *op, tnr_exchange *exchange)
         if (flight->answer_request != MPI_REQUEST_NULL) {
             TNR_TRY(tnri_world_wait(op, world, &flight->answer_request, "an answer to go"));
         }
-        if (status != TNR_OK && first == TNR_OK) {
-            first = status;
-            memcpy(text, tnr_last_error(), sizeof(text));
-        }
     }
     return first == TNR_OK ? TNR_OK : tnri_fail(first, "%s", text);
 }
 
-/* Apart from the tags of data: an exchange that was prepared before may be under way. */
-static int confirm_tag(const tnri_flight *flight)
+/* Is its other end to be told, and does it tell? */
+static bool is_agreed(const tnri_flight *flight)
 {
-    return tnri_tag(TNRI_TAG_CONFIRM, TNRI_TAG_EXCHANGES, flight->number);
+    return flight->state == TNRI_FLIGHT_READY && flight->peer != flight->world->rank;
+}
+
+/* One message of a part whose both ends agreed: nothing, or why its rank could not prepare all. */
+static tnr_status post_end(const char *op, tnri_flight *flight, bool sends, const char *text)
+{
+    const MPI_Comm comm = flight->world->comm;
+    /* apart from the tags of data: an exchange that was prepared before may be under way */
+    const int tag = tnri_tag(TNRI_TAG_CONFIRM, TNRI_TAG_EXCHANGES, flight->number);
+    tnr_status status = TNR_OK;
+    if (sends) {
+        memcpy(flight->text, text, text[0] != '\0' ? sizeof(flight->text) : 1);
+        status = tnri_mpi(op, "MPI_Isend",
+                          MPI_Isend(flight->text, text[0] != '\0' ? TNR_ERROR_TEXT_BYTES : 0, MPI_BYTE, flight->peer,
+                                    tag, comm, &flight->header_request));
+    } else {
+        flight->answer.text[0] = '\0';
+        status = tnri_mpi(op, "MPI_Irecv",
+                          MPI_Irecv(flight->answer.text, TNR_ERROR_TEXT_BYTES, MPI_BYTE, flight->peer, tag, comm,
+                                    &flight->answer_request));
+    }
+    if (status == TNR_OK) {
+        tnri_request_count();
+    }
+    return tnri_world_poison(flight->world, status);
 }
 
 /* Both ends of each agreed part tell each other how it went with all their parts. */
 static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status mine)
 {
     tnr_world *world = exchange->world;
-    const uint32_t ours = (uint32_t)mine;
-    char text[TNR_ERROR_TEXT_BYTES];
+    char text[TNR_ERROR_TEXT_BYTES] = "";
     tnr_status result = mine;
+    if (world->poison != TNR_OK) {
+        return mine;
+    }
     if (mine != TNR_OK) {
         memcpy(text, tnr_last_error(), sizeof(text));
     }
+    for (size_t i = 0; i < exchange->count; i++) { /* what comes finds its place */
+        TNR_TRY(is_agreed(exchange->flights[i]) ? post_end(op, exchange->flights[i], false, NULL) : TNR_OK);
+    }
     for (size_t i = 0; i < exchange->count; i++) {
-        tnri_flight *flight = exchange->flights[i];
-        if (flight->state != TNRI_FLIGHT_READY || flight->peer == world->rank) {
-            continue;
-        }
-        memcpy(flight->wire, &ours, sizeof(ours)); /* its header has gone */
-        const tnr_status status = tnri_mpi(op, "MPI_Isend",
-                                           MPI_Isend(flight->wire, 4, MPI_BYTE, flight->peer, confirm_tag(flight),
-                                                     world->comm, &flight->header_request));
-        if (status != TNR_OK) {
-            return tnri_world_poison(world, status);
-        }
-        tnri_request_count();
+        TNR_TRY(is_agreed(exchange->flights[i]) ? post_end(op, exchange->flights[i], true, text) : TNR_OK);
     }
     for (size_t i = 0; i < exchange->count; i++) {
         tnri_flight *flight = exchange->flights[i];
-        if (flight->state != TNRI_FLIGHT_READY || flight->peer == world->rank) {
+        if (!is_agreed(flight)) {
             continue;
         }
-        uint32_t theirs = 0;
-        const tnr_status status = tnri_mpi(op, "MPI_Irecv",
-                                           MPI_Irecv(flight->wire + 8, 4, MPI_BYTE, flight->peer, confirm_tag(flight),
-                                                     world->comm, &flight->answer_request));
-        if (status != TNR_OK) {
-            return tnri_world_poison(world, status);
-        }
-        tnri_request_count();
         TNR_TRY(tnri_world_wait(op, world, &flight->answer_request, "a partner to be prepared"));
         TNR_TRY(tnri_world_wait(op, world, &flight->header_request, "a partner to hear of it"));
-        memcpy(&theirs, flight->wire + 8, sizeof(theirs));
-        if (theirs != (uint32_t)TNR_OK && result == TNR_OK) {
-            result = tnri_fail(TNR_ERR_PEER, "%s: rank %d could not prepare all of its parts", op, flight->peer);
+        flight->answer.text[TNR_ERROR_TEXT_BYTES - 1] = '\0';
+        if (flight->answer.text[0] != '\0' && result == TNR_OK) {
+            result = tnri_fail(TNR_ERR_PEER, "%s: rank %d could not prepare all of its parts: %s", op, flight->peer,
+                               tnri_text_after(op, flight->answer.text));
             memcpy(text, tnr_last_error(), sizeof(text));
         }
     }
@@ -235,18 +264,24 @@ static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status min
 static tnr_status prepare(const char *op, tnr_world *world, const tnr_exchange_part *parts, size_t count,
                           tnr_exchange **exchange)
 {
-    tnr_exchange *made = NULL;
     TNR_TRY(check_parts(op, world, parts, count));
-    TNR_TRY(make(op, world, count, &made));
-    tnr_status status = take_parts(op, made, parts);
-    if (status == TNR_OK) {
-        status = confirm(op, made, agree(op, made));
+    /* Without memory the partners are told by flights, which are there. */
+    tnr_exchange bare = {.world = world, .count = count, .flights = world->transfers->list};
+    tnr_exchange *made = NULL;
+    for (size_t i = 0; i < count; i++) {
+        bare.flights[i] = NULL;
     }
-    char text[TNR_ERROR_TEXT_BYTES];
-    if (status != TNR_OK) {
+    const tnr_status lack = make(op, world, count, &made);
+    tnr_exchange *of = lack == TNR_OK ? made : &bare;
+    tnr_status status = take_parts(op, of, parts, lack);
+    if (status == TNR_OK) {
+        status = confirm(op, of, agree(op, of));
+    }
+    if (status != TNR_OK || lack != TNR_OK) { /* no parts: nobody to tell */
+        char text[TNR_ERROR_TEXT_BYTES];
         memcpy(text, tnr_last_error(), sizeof(text));
-        give(made);
-        return tnri_fail(status, "%s", text);
+        give(of);
+        return tnri_fail(status != TNR_OK ? status : lack, "%s", text);
     }
     for (size_t i = 0; i < count; i++) {
         tnri_flight_park(made->flights[i]);
@@ -324,7 +359,7 @@ static tnr_status start(const char *op, tnr_exchange *exchange)
     return tnri_world_progress(exchange->world);
 }
 
-static tnr_status finish(tnr_exchange *exchange)
+static tnr_status finish(const char *op, tnr_exchange *exchange)
 {
     tnr_world *world = exchange->world;
     const tnri_flight *failed = NULL;
@@ -335,7 +370,7 @@ static tnr_status finish(tnr_exchange *exchange)
         const tnr_status status = tnri_flight_wait(exchange->flights[i]);
         if (status != TNR_OK) { /* the world has ended */
             (void)end_access(exchange);
-            return tnri_fail(status, "exchange_wait: the world ended: %s", world->poison_text);
+            return tnri_fail(status, "%s: the world ended: %s", op, world->poison_text);
         }
     }
     for (size_t i = 0; i < exchange->count; i++) {
@@ -371,7 +406,29 @@ tnr_status tnr_exchange_wait(tnr_exchange *exchange)
     static const char *const op = "exchange_wait";
     TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_TRY(tnri_world_enter(op, exchange->world));
-    return tnri_world_leave(exchange->world, finish(exchange));
+    return tnri_world_leave(exchange->world, finish(op, exchange));
+}
+
+tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done)
+{
+    static const char *const op = "exchange_test";
+    TNR_REQUIRE(exchange != NULL && done != NULL, TNR_ERR_ARGUMENT, "%s: exchange or done is NULL", op);
+    tnr_world *world = exchange->world;
+    TNR_TRY(tnri_world_enter(op, world));
+    tnr_status status = exchange->under_way ? tnri_world_progress(world) : TNR_OK;
+    bool over = true;
+    for (size_t i = 0; i < exchange->count && exchange->under_way; i++) {
+        over = over && exchange->flights[i]->state == TNRI_FLIGHT_OVER;
+    }
+    if (status != TNR_OK) { /* the world has ended, and with it all that is under way */
+        (void)end_access(exchange);
+        status = tnri_fail(status, "%s: the world ended: %s", op, world->poison_text);
+        over = true;
+    } else if (over) {
+        status = finish(op, exchange);
+    }
+    *done = over;
+    return tnri_world_leave(world, status);
 }
 
 tnr_status tnr_exchange_run(tnr_exchange *exchange)
@@ -381,7 +438,7 @@ tnr_status tnr_exchange_run(tnr_exchange *exchange)
     TNR_TRY(tnri_world_enter(op, exchange->world));
     tnr_status status = start(op, exchange);
     if (status == TNR_OK) {
-        status = finish(exchange);
+        status = finish(op, exchange);
     }
     return tnri_world_leave(exchange->world, status);
 }

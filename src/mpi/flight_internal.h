@@ -4,7 +4,8 @@
  *
  * A flight is one end of one transfer, from its start until the caller has heard of its end:
  *
- *   flight.c          taking, stepping, waiting, settling      flight_send.c, flight_receive.c   the two ends
+ *   flight_room.c     room for them, buffers, lists            flight_send.c, flight_receive.c   the two ends
+ *   flight.c          stepping, waiting, settling
  *   flight_message.c  payload by MPI messages                  flight_self.c   a rank to itself  flight_ticket.c  tickets
  *   near_mail.c       headers through shared memory            transfer.c      the public calls
  *   near_lane.c       payload through shared memory            exchange.c      transfers that repeat
@@ -135,10 +136,11 @@ typedef struct tnri_flights {
     tnri_flight *parked; /* prepared, not under way */
     uint32_t prepared;   /* flights of exchanges */
     uint32_t spins;      /* looks in vain before the core is given away */
+    tnri_flight **list;  /* room to name all of them: of an exchange that has no memory of its own */
     tnri_flight flights[];
 } tnri_flights;
 
-/* -- flight.c -- */
+/* -- flight.c, flight_room.c -- */
 
 /* A free flight, TNRI_FLIGHT_WAITING and in no list; TNR_ERR_MEMORY when all are taken. */
 tnr_status tnri_flight_take(const char *op, tnr_world *world, tnri_flight_kind kind, int peer, int channel,
@@ -199,7 +201,7 @@ tnr_status tnri_flight_adopt(tnri_flight *flight, const tnr_view *view, char *da
 tnr_status tnri_receive_header(tnri_flight *flight, int length);
 
 /* How this end's payload goes as messages, and of how many bytes it wants them, at most `most`. */
-tnr_world_path tnri_messages_path(const tnri_flight *flight);
+tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream);
 int tnri_messages_tag(const tnri_flight *flight);
 uint64_t tnri_messages_propose(const tnri_flight *flight, uint64_t most);
 /* What can fail without anything having moved: buffers. */

@@ -23,17 +23,16 @@ static uint64_t slice_bytes(const tnri_stream *stream)
     return slice;
 }
 
-tnr_world_path tnri_messages_path(const tnri_flight *flight)
+tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream)
 {
-    const tnri_stream *stream = &flight->stream;
     if (stream->away != NULL) {
         return TNR_PATH_PACKED;
     }
     if (stream->dense) {
         return TNR_PATH_DIRECT;
     }
-    return stream->run_bytes > 1 && stream->run_bytes >= flight->world->options.derived_run_bytes ? TNR_PATH_DERIVED
-                                                                                                  : TNR_PATH_PACKED;
+    return stream->run_bytes > 1 && stream->run_bytes >= world->options.derived_run_bytes ? TNR_PATH_DERIVED
+                                                                                          : TNR_PATH_PACKED;
 }
 
 uint64_t tnri_messages_propose(const tnri_flight *flight, uint64_t most)
@@ -133,7 +132,8 @@ static tnr_status begin_one(tnri_flight *flight)
     uint64_t bytes;
     tnri_chunk(stream->bytes, messages->most, messages->begun, &begin, &bytes);
     if (flight->path == TNR_PATH_PACKED) {
-        char *buffer = messages->packs[messages->begun % TNRI_PACKS]->data;
+        const tnri_pack *pack = messages->packs[messages->begun % TNRI_PACKS];
+        char *buffer = pack != NULL ? pack->data : flight->text; /* it failed for want of one: nothing goes */
         if (flight->kind == TNRI_SEND && flight->failed == TNR_OK) {
             const tnr_status status = tnri_stream_pack(stream, begin, bytes, buffer);
             if (status != TNR_OK) {

@@ -118,13 +118,14 @@ static tnr_status write_away(const tnri_flight *flight, const void *payload)
 static tnr_status arrange(tnri_flight *flight, const tnri_header *header, const void *payload, bool eager,
                           uint64_t *message)
 {
+    TNR_REQUIRE(flight->failed == TNR_OK, flight->failed, "%s", flight->text); /* before it began */
     TNR_TRY(make_room(flight, header));
     *message = header->chunk;
     if (eager) {
         return flight->stream.away != NULL ? write_away(flight, payload) : TNR_OK;
     }
     if (flight->lane == NULL) {
-        flight->path = tnri_messages_path(flight);
+        flight->path = tnri_messages_path(flight->world, &flight->stream);
         flight->messages.judged = flight->stream.away != NULL;
         *message = tnri_messages_propose(flight, header->chunk);
         TNR_TRY(tnri_messages_prepare(flight));

@@ -103,7 +103,8 @@ void tnri_self_step(tnri_flight *flight, bool *moved)
         char text[TNR_ERROR_TEXT_BYTES];
         memcpy(text, tnr_last_error(), sizeof(text));
         tnri_flight_close(receive, status);
-        tnri_flight_close(send, tnri_fail(TNR_ERR_PEER, "%s: rank %d refused: %s", send->op, send->peer, text));
+        tnri_flight_close(send, tnri_fail(TNR_ERR_PEER, "%s: rank %d refused: %s", send->op, send->peer,
+                                          tnri_text_after(send->op, text)));
         return;
     }
     if (send->prepared) {

@@ -99,9 +99,15 @@ tnr_status tnri_send_begin(tnri_flight *flight)
     }
     uint64_t chunk = tnri_max_u64(bytes, 1);
     if (!eager && !near) {
-        flight->path = tnri_messages_path(flight);
+        flight->path = tnri_messages_path(world, &flight->stream);
         chunk = tnri_messages_propose(flight, tnri_min_u64(world->options.chunk_bytes, tnri_max_u64(bytes, 1)));
-        TNR_TRY(tnri_messages_prepare(flight));
+        const tnr_status buffers = flight->failed == TNR_OK ? tnri_messages_prepare(flight) : TNR_OK;
+        if (buffers != TNR_OK && !flight->joint) {
+            return buffers;
+        }
+        if (buffers != TNR_OK) { /* its call has begun others: the partner hears of it */
+            tnri_flight_fail(flight, buffers, false);
+        }
     }
     flight->number = next_number(world, flight->peer);
     if (near) {
@@ -150,7 +156,8 @@ tnr_status tnri_send_begin(tnri_flight *flight)
 static void refused(tnri_flight *flight, const char *text)
 {
     flight->fatal = false; /* pieces that were ahead of the answer went nowhere */
-    tnri_flight_close(flight, tnri_fail(TNR_ERR_PEER, "%s: rank %d refused: %s", flight->op, flight->peer, text));
+    tnri_flight_close(flight, tnri_fail(TNR_ERR_PEER, "%s: rank %d refused: %s", flight->op, flight->peer,
+                                        tnri_text_after(flight->op, text)));
 }
 
 static void accepted(tnri_flight *flight)

@@ -2,17 +2,33 @@
 /*
  * Tickets of transfers: what the calls of ticket.h do with a flight.
  *
- * Guarantees: a ticket always ends: well, refused, or with the error that ended its world. Giving up succeeds only while no partner can have
+ * Guarantees: a ticket always ends: well, refused, or with the error that ended its world, MPI_Finalize among them. Giving up succeeds only while no partner can have
  * seen the flight; MPI decides that for a receive whose header may be on its way.
  */
 #include "flight_internal.h"
+
+/* After MPI_Finalize, which has ended all flights as far as that goes (tnri_flights_stop): the ticket is let go of. */
+static tnr_status end_finalized(const char *op, tnri_flight *flight)
+{
+    tnr_world *world = flight->world;
+    TNR_TRY(tnri_world_enter_ended(op, world));
+    world->tickets--;
+    flight->ticketed = false;
+    return tnri_world_leave(world, TNR_OK);
+}
 
 static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
 {
     tnri_flight *flight = (tnri_flight *)ticket;
     tnr_world *world = flight->world;
-    const tnr_status entered = tnri_world_enter(wait ? "ticket_wait" : "ticket_test", world);
-    if (entered != TNR_OK && (entered == TNR_ERR_BUSY || world->poison == TNR_OK || !tnri_mpi_running())) {
+    const char *const op = wait ? "ticket_wait" : "ticket_test";
+    if (TNRI_UNLIKELY(!tnri_mpi_running())) {
+        TNR_TRY(end_finalized(op, flight));
+        *done = true;
+        return tnri_fail(TNR_ERR_MPI, "%s: MPI was finalised", op);
+    }
+    const tnr_status entered = tnri_world_enter(op, world);
+    if (entered != TNR_OK && (entered == TNR_ERR_BUSY || world->poison == TNR_OK)) {
         return entered;
     }
     tnr_status status = entered;
@@ -66,6 +82,9 @@ static tnr_status ticket_abandon(tnr_ticket *ticket)
 {
     tnri_flight *flight = (tnri_flight *)ticket;
     tnr_world *world = flight->world;
+    if (TNRI_UNLIKELY(!tnri_mpi_running())) {
+        return end_finalized("ticket_abandon", flight);
+    }
     TNR_TRY(tnri_world_enter("ticket_abandon", world));
     return tnri_world_leave(world, abandon(flight));
 }

@@ -155,49 +155,62 @@ bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why)
     return false;
 }
 
-/* Between two looks: how many without giving the core away, and milliseconds between two looks for the dead. */
-enum { SPINS = 256, WATCH_MS = 50 };
+/* Milliseconds between two looks for the dead. */
+enum { WATCH_MS = 50 };
 
-tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *request, const char *what)
+tnri_outlook tnri_world_watch(const tnr_world *world, int peer, tnri_patience *patience, char *why)
 {
-    uint64_t begin = 0;
-    uint64_t watched = 0;
-    bool lost = false;
+    const uint64_t now = tnri_milliseconds();
+    patience->since = patience->since == 0 ? now : patience->since;
+    if (now - patience->watched < WATCH_MS) {
+        return TNRI_WAIT_ON;
+    }
+    patience->watched = now;
+    patience->waited = now - patience->since;
+    const bool before = patience->lost;
+    patience->lost = tnri_world_lost(world, peer, before, why);
+    if (before && patience->lost) { /* what was sent before has had its time to come */
+        return TNRI_WAIT_LOST;
+    }
+    const uint32_t most = world->options.timeout_ms;
+    return most != 0 && patience->waited > most ? TNRI_WAIT_LATE : TNRI_WAIT_ON;
+}
+
+/* Looks in vain before the core is given away, and then between two at the clock: giving it away may take milliseconds. */
+enum { SPINS = 256, CLOCK = 16 };
+
+tnr_status tnri_world_await(const char *op, tnr_world *world, MPI_Request *request, MPI_Status *status,
+                            const char *what)
+{
+    tnri_patience patience = {0, 0, 0, false};
     for (uint64_t tries = 0;; tries++) {
         int done = 0;
-        const tnr_status status = tnri_mpi(op, "MPI_Test", MPI_Test(request, &done, MPI_STATUS_IGNORE));
-        if (status != TNR_OK || done != 0) {
+        const tnr_status tested = tnri_mpi(op, "MPI_Test", MPI_Test(request, &done, status));
+        if (tested != TNR_OK || done != 0) {
             atomic_fetch_sub_explicit(&tnri_mpi_live.requests, 1U, memory_order_relaxed);
-            return tnri_world_poison(world, status);
+            return tnri_world_poison(world, tested);
         }
         if (world->flights != NULL) {
             bool moved = false;
             TNR_TRY(tnri_world_move(world, &moved));
-            begin = moved ? 0 : begin;
+            patience.since = moved ? 0 : patience.since;
         }
         if (tries < SPINS) {
             continue;
         }
         (void)sched_yield();
-        if (tries % SPINS != 0) {
+        if (tries % CLOCK != 0) {
             continue;
         }
-        const uint64_t now = tnri_milliseconds();
-        begin = begin == 0 ? now : begin;
-        if (now - watched < WATCH_MS) {
-            continue;
-        }
-        watched = now;
         char why[TNR_ERROR_TEXT_BYTES];
-        const bool before = lost;
-        lost = tnri_world_lost(world, -1, before, why);
-        if (before && lost) { /* what was sent before has had its time to come */
+        const tnri_outlook outlook = tnri_world_watch(world, -1, &patience, why);
+        if (outlook == TNRI_WAIT_LOST) {
             return tnri_world_poison(
                 world, tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s; %s", op, world->rank, what, why));
         }
-        if (world->options.timeout_ms != 0 && now - begin > world->options.timeout_ms) {
+        if (outlook == TNRI_WAIT_LATE) {
             return tnri_world_poison(world, tnri_fail(TNR_ERR_PEER, "%s: rank %d has waited for %s for %llu ms", op,
-                                                      world->rank, what, TNRI_LLU(now - begin)));
+                                                      world->rank, what, TNRI_LLU(patience.waited)));
         }
     }
 }

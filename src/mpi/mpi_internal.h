@@ -4,9 +4,11 @@
  *
  *   world.c      making, comparing, describing, destroying     wire.c      headers as bytes: pure, no MPI
  *   world_need.c what a world takes of its home                hello.c     which build a rank is of
- *   guard.c      who may call now; MPI's errors; poison        vote.c      all ranks agree, or all hear why not
+ *   guard.c      who may call now; MPI's errors; poison        vote.c      all ranks agree, or all hear why not; how each
+ *   vote_over.c  the same while there is no world              collective call begins
  *   stream.c     a view as a stream of elements                flight.c    transfers between two ranks, and their tickets
  *   near.c       shared memory of a node's ranks               exchange.c  prepared transfers
+ *   segment.c    a new piece of shared memory
  *   collective*.c, broadcast.c, combine.c, parts.c, redistribute.c: all ranks at once; distribution.c: pure
  *   publish.c, fetch.c, window.c, share.c
  *
@@ -138,11 +140,25 @@ bool tnri_boxes_next(tnri_boxes *boxes, tnri_box *box);
 uint64_t tnri_chunk_count(uint64_t bytes, uint64_t most);
 void tnri_chunk(uint64_t bytes, uint64_t most, uint64_t index, uint64_t *begin, uint64_t *length);
 
+_Static_assert((int)TNR_PATH_END <= TNR_WORLD_PATHS, "room for every path");
+
+/* ---- Even parts ------------------------------------------------------------------------------------------------------------------ */
+
+/* Part `part` of `extent` in `parts`, as tnr_block_range tells them: 0 <= part < parts. */
+static inline void tnri_even_part(int64_t extent, int parts, int part, int64_t *start, int64_t *count)
+{
+    const int64_t least = extent / parts;
+    const int64_t longer = extent % parts; /* so many have one more */
+    *start = least * part + (part < longer ? part : longer);
+    *count = least + (part < longer ? 1 : 0);
+}
+
 /* ---- World ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Tags of the world's own communicator, all below 32768: a header's is its channel. */
 enum {
-    TNRI_TAG_HEADER = 0,    /* + channel */
+    TNRI_TAG_HEADER = 0, /* + channel */
+    TNRI_TAG_VOTE = 3072,
     TNRI_TAG_ANSWER = 4096, /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_DATA = 16384,  /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_NUMBERS = 8192,
@@ -233,7 +249,12 @@ uint64_t tnri_milliseconds(void);
  * MPI failed: the world is poisoned then, and the request perhaps still active (*request not null): its buffers must stay.
  * `what` ends "op: waits for ...". Counts the request's end.
  */
-tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *request, const char *what);
+tnr_status tnri_world_await(const char *op, tnr_world *world, MPI_Request *request, MPI_Status *status,
+                            const char *what);
+static inline tnr_status tnri_world_wait(const char *op, tnr_world *world, MPI_Request *request, const char *what)
+{
+    return tnri_world_await(op, world, request, MPI_STATUS_IGNORE, what);
+}
 /* The one way into a world: not NULL, MPI usable, the right thread, nobody else inside (TNR_ERR_BUSY), not poisoned. */
 tnr_status tnri_world_enter(const char *op, tnr_world *world);
 /*
@@ -242,6 +263,20 @@ tnr_status tnri_world_enter(const char *op, tnr_world *world);
  * this world by the answer then, and the node hears what `peer` said.
  */
 bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why);
+/* How long a rank has waited, and for whom in vain. All zero: not yet. */
+typedef struct tnri_patience {
+    uint64_t since;   /* ms of the first look in vain */
+    uint64_t watched; /* and of the last one for the dead */
+    uint64_t waited;  /* ms */
+    bool lost;        /* one was, at that look: what it sent before may still come */
+} tnri_patience;
+typedef enum tnri_outlook {
+    TNRI_WAIT_ON,
+    TNRI_WAIT_LOST, /* `why` says who is */
+    TNRI_WAIT_LATE  /* timeout_ms has passed */
+} tnri_outlook;
+/* One more look in vain, for a rank, or, -1, any: is there hope? The clock is asked now and then, the dead are looked for rarely. */
+tnri_outlook tnri_world_watch(const tnr_world *world, int peer, tnri_patience *patience, char *why);
 /* Enter to give things back: also a world that has ended, and after MPI_Finalize, when any thread may. */
 tnr_status tnri_world_enter_ended(const char *op, tnr_world *world);
 /* Leave; gives `status` back. */
@@ -264,31 +299,68 @@ extern tnri_mpi_counts tnri_mpi_live;
 
 /* -- vote.c -- */
 
+/* Which calls may meet: those of one number, with or without a new tensor on this or that rank. */
+typedef enum tnri_call {
+    TNRI_CALL_NONE = 0,
+    TNRI_CALL_BARRIER,
+    TNRI_CALL_AGREE,
+    TNRI_CALL_BROADCAST,
+    TNRI_CALL_REDUCE,
+    TNRI_CALL_ALL_REDUCE,
+    TNRI_CALL_SCATTER,
+    TNRI_CALL_SCATTER_INTO,
+    TNRI_CALL_GATHER,
+    TNRI_CALL_ALL_GATHER,
+    TNRI_CALL_ALL_TO_ALL,
+    TNRI_CALL_REDISTRIBUTE,
+    TNRI_CALL_PUBLISH,
+    TNRI_CALL_UNPUBLISH,
+    TNRI_CALL_WINDOW,
+    TNRI_CALL_SHARE,
+    TNRI_CALL_MACHINE,
+    TNRI_CALL_SHARE_TABLE,
+    TNRI_CALL_END
+} tnri_call;
+
+/*
+ * How every collective call of a world begins, before it sends anything else. All ranks bring a status; TNR_OK when all did. Else each
+ * failing rank gets its own back (text as it was), the others TNR_ERR_PEER with the smallest failing rank's number and text. When they
+ * are in different calls all get TNR_ERR_PEER, naming two of them, and the world goes on. `what` not NULL: the word must
+ * be the same on all ranks that did not fail, or all get TNR_ERR_PEER: "the ranks do not agree on what: rank 0 has 3, rank 2 has 4".
+ */
+tnr_status tnri_vote_cast(const char *op, tnr_world *world, tnri_call call, tnr_status mine, const char *what,
+                          uint64_t word);
+
+/* What failed here has failed: said once more where compilers and analysers see it. */
+static inline tnr_status tnri_vote_call(const char *op, tnr_world *world, tnri_call call, tnr_status mine,
+                                        const char *what, uint64_t word)
+{
+    const tnr_status all = tnri_vote_cast(op, world, call, mine, what, word);
+    return mine != TNR_OK && all == TNR_OK ? mine : all;
+}
+/* The same, and everybody's words in world->collective->all, where this rank's are already (collective_internal.h). */
+tnr_status tnri_vote_words(const char *op, tnr_world *world, tnri_call call, tnr_status mine);
+/* Once more within that call. */
+tnr_status tnri_vote_again(const char *op, tnr_world *world, tnr_status mine);
+static inline tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status mine)
+{
+    const tnr_status all = tnri_vote_again(op, world, mine);
+    return mine != TNR_OK && all == TNR_OK ? mine : all;
+}
+/* Bytes of the longest such message. */
+uint64_t tnri_ballot_bytes(int size);
+/* A text without the "op: " that it begins with. */
+const char *tnri_text_after(const char *op, const char *text);
+
+/* -- vote_over.c -- */
+
 /* Most words that can be compared at once. */
 #define TNRI_VOTE_WORDS 48
 
 /*
- * All ranks bring a status; TNR_OK when all did. Else each failing rank gets its own back (text as it was), the others TNR_ERR_PEER with
- * the smallest failing rank's number and text. And TNR_ERR_PEER on all ranks when the `words` of all ranks are not the same:
- * "what: rank 0 has 3, rank 2 has 4". `what` names the words, separated by commas; the last name goes for the rest. A rank that
- * fails may bring any words. Collective; the one place where ranks agree.
+ * The same while there is no world yet: waits inside MPI. Several words, NULL: nothing to compare; `what` names them, separated by commas; the
+ * last name goes for the rest. A rank that fails may bring any words.
  */
-tnr_status tnri_vote_words(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
-                           int count);
-
-/* What failed here has failed: said once more where compilers and analysers see it. */
-static inline tnr_status tnri_vote_same(const char *op, tnr_world *world, tnr_status mine, const char *what,
-                                        const uint64_t *words, int count)
-{
-    const tnr_status all = tnri_vote_words(op, world, mine, what, words, count);
-    return mine != TNR_OK && all == TNR_OK ? mine : all;
-}
-
-static inline tnr_status tnri_vote(const char *op, tnr_world *world, tnr_status mine)
-{
-    return tnri_vote_same(op, world, mine, "", NULL, 0);
-}
-/* Both, while there is no world yet: waits inside MPI. words NULL: nothing to compare. */
 tnr_status tnri_vote_over(const char *op, MPI_Comm comm, int rank, int size, tnr_status mine, const char *what,
                           const uint64_t *words, int count);
 

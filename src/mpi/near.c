@@ -15,15 +15,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "flight_internal.h"
 #include "group_internal.h"
 
-enum { SLOTS = 8, PAGE = 4096, TRIES = 16 };
-
-typedef char segment_name[64];
+enum { SLOTS_LEAST = 8, SLOTS_BEYOND = 4, SLOT_LEAST = 1024, PAGE = 4096 };
 
 /* The first lane of a rank. */
 static tnri_lane *first_lane(const tnri_near *near, int rank)
@@ -31,47 +28,43 @@ static tnri_lane *first_lane(const tnri_near *near, int rank)
     return (tnri_lane *)(void *)((char *)near->mapping + (uint64_t)rank * near->part);
 }
 
+/* One for each neighbour at the least, and some that whoever is at work may have. */
+static uint32_t slots_of(int node_size)
+{
+    const uint32_t wanted = (uint32_t)(node_size - 1) + SLOTS_BEYOND;
+    return wanted > SLOTS_LEAST ? wanted : SLOTS_LEAST;
+}
+
 static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
 static void plan(const tnr_world *world, tnri_near *near)
 {
     near->lanes = world->transfers->count;
-    near->slots = SLOTS;
-    near->slot_bytes = world->options.shared_bytes / SLOTS;
+    near->slots = slots_of(world->node_size);
+    near->slot_bytes = tnri_max_u64(world->options.shared_bytes / near->slots, SLOT_LEAST);
     near->slot_bytes -= near->slot_bytes % (near->slot_bytes >= PAGE ? PAGE : 64U);
     near->slots_begin = pages((uint64_t)near->lanes * sizeof(tnri_lane));
-    near->mail_begin = near->slots_begin + pages(near->slot_bytes * SLOTS);
+    near->mail_begin = near->slots_begin + pages(near->slot_bytes * near->slots);
     near->notice_begin = near->mail_begin + (uint64_t)world->node_size * TNRI_MAIL_ENTRIES * sizeof(tnri_mail);
     near->part = pages(near->notice_begin + sizeof(tnri_notice));
-    near->free_slots = (1U << SLOTS) - 1U;
+    near->free_count = 0;
+    near->unserved = (uint32_t)(world->node_size - 1);
     near->guessed = 0;
     near->mapping = NULL;
     near->mapped = (size_t)(near->part * (uint64_t)world->node_size);
 }
 
 /* A new segment of this size; the descriptor, or -1. */
-static int create_segment(segment_name name, size_t bytes)
+static int create_segment(tnri_segment_name name, size_t bytes)
 {
-    for (int try = 0; try < TRIES; try++) {
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        (void)snprintf(name, sizeof(segment_name), "/tenure-%ld-%lx-%d", (long)getpid(),
-                       (unsigned long)now.tv_sec * 1000000000UL + (unsigned long)now.tv_nsec, try);
-        const int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-        if (file >= 0) {
-            if (ftruncate(file, (off_t)bytes) == 0) {
-                return file;
-            }
-            (void)close(file);
-            (void)shm_unlink(name);
-            break;
-        }
-        if (errno != EEXIST) {
-            break;
-        }
+    const int file = tnri_segment_create(name, "");
+    if (file >= 0 && ftruncate(file, (off_t)bytes) != 0) {
+        (void)close(file);
+        (void)shm_unlink(name);
+        name[0] = '\0';
+        return -1;
     }
-    name[0] = '\0';
-    return -1;
+    return file;
 }
 
 /* Map the segment and reserve this rank's part. */
@@ -92,7 +85,7 @@ static bool map_segment(const tnr_world *world, tnri_near *near, int file)
 /* Collective over the node: *all when every rank has it mapped. */
 static tnr_status map_together(const char *op, const tnr_world *world, tnri_near *near, bool willing, bool *all)
 {
-    segment_name name = "";
+    tnri_segment_name name = "";
     int file = -1;
     if (world->node_rank == 0 && willing) {
         file = create_segment(name, near->mapped);
@@ -148,7 +141,10 @@ static void unmap(tnri_near *near)
     }
 }
 
-uint64_t tnri_near_bytes(int node_size) { return sizeof(tnri_near) + (uint64_t)node_size * sizeof(tnri_ends); }
+uint64_t tnri_near_bytes(int node_size)
+{
+    return sizeof(tnri_near) + (uint64_t)node_size * sizeof(tnri_ends) + slots_of(node_size) * sizeof(uint16_t);
+}
 
 tnr_status tnri_near_make(tnr_world *world)
 {
@@ -173,6 +169,11 @@ tnr_status tnri_near_make(tnr_world *world)
     }
     if (all) {
         near->record = record;
+        near->free_slots = (uint16_t *)(void *)(near->ends + world->node_size);
+        while (near->free_count < near->slots) { /* the first one is taken first */
+            near->free_slots[near->free_count] = (uint16_t)(near->slots - 1U - near->free_count);
+            near->free_count++;
+        }
         world->near = near;
         return TNR_OK;
     }

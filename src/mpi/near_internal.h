@@ -10,8 +10,8 @@
 
 #include "mpi_internal.h"
 
-/* Slots; the mark of one that has a sender's text instead of a piece: its memory could not be read. */
-enum { TNRI_SLOTS_MOST = 32, TNRI_SLOT_TEXT = 0x80 };
+/* Slots that one send has at a time; the mark of one that has a sender's text instead of a piece: its memory could not be read. */
+enum { TNRI_SLOTS_MOST = 32, TNRI_SLOT_TEXT = 0x8000 };
 
 typedef struct tnri_lane {
     /* the receiver's line */
@@ -23,7 +23,7 @@ typedef struct tnri_lane {
     /* the sender's line */
     _Alignas(64) atomic_uint filled; /* pieces that lie ready or have been taken */
     uint64_t address;                /* of the payload, where it lies in one piece and may be read; else 0 */
-    uint8_t slots[TNRI_SLOTS_MOST];  /* of piece p: [p % TNRI_SLOTS_MOST] */
+    uint16_t slots[TNRI_SLOTS_MOST]; /* of piece p: [p % TNRI_SLOTS_MOST] */
     /* the receiver's */
     _Alignas(64) char text[TNR_ERROR_TEXT_BYTES]; /* why it refuses, or fails */
 } tnri_lane;
@@ -50,6 +50,7 @@ _Static_assert(sizeof(tnri_mail) == 256 && TNRI_MAIL_BYTES >= sizeof(tnri_header
 typedef struct tnri_ends {
     uint32_t tail;
     uint32_t head;
+    uint32_t held; /* slots of this rank that lie ready for it, in sends that it has accepted */
 } tnri_ends;
 
 struct tnri_near {
@@ -63,7 +64,9 @@ struct tnri_near {
     uint64_t slot_bytes;
     uint32_t lanes;
     uint32_t slots;
-    uint32_t free_slots;         /* mask, of this rank's own */
+    uint32_t free_count; /* of this rank's own: free_slots[0 .. free_count) */
+    uint16_t *free_slots;
+    uint32_t unserved;           /* neighbours that hold none: so many are kept for them */
     bool reads;                  /* the ranks of this node may read each other's memory */
     struct tnri_letter *letters; /* came before their receives */
     struct tnri_letter *free_letters;
@@ -82,6 +85,14 @@ typedef struct tnri_cargo {
     bool reads;     /* the receiver copies out of the sender's memory */
     bool guessing;  /* not accepted yet: its slots count as guessed */
 } tnri_cargo;
+
+/* -- segment.c -- */
+
+typedef char tnri_segment_name[64];
+/* New shared memory, of no bytes; a descriptor and a name (shm_unlink), or -1 and "". */
+int tnri_segment_create(tnri_segment_name name, const char *kind);
+
+/* -- near.c -- */
 
 tnri_lane *tnri_near_lane(const tnr_world *world, int near, uint32_t index);
 /* A rank's slot. */

@@ -7,8 +7,9 @@
  * Measured: one copy wins from some 10 KiB up to a megabyte or two; beyond that two copies, each by a core of its own and through slots that
  * stay in cache, are faster than the one that the kernel makes.
  *
- * Guarantees: two copies at most. A send fills slots before it is accepted; such guesses never take more than half of them, so that
- * accepted sends always go on. A flight that has slots leaves the last one to others.
+ * Guarantees: two copies at most. For each neighbour that holds no slot one is left: what a rank accepts goes on when it is in the
+ * library, whatever others accepted and left lying. A send fills slots before it is accepted; such guesses leave as many, and never take
+ * more than half of all.
  */
 #include "flight_internal.h"
 #include "group_internal.h"
@@ -92,14 +93,28 @@ void tnri_cargo_choose(tnri_flight *flight)
     flight->lane->reads = flight->cargo.reads ? 1U : 0U;
 }
 
+/* So many slots more, or fewer, lie ready for the neighbour, in sends that it has accepted. */
+static void hold(const tnri_flight *flight, int more)
+{
+    tnri_near *near = flight->world->near;
+    tnri_ends *ends = &near->ends[flight->world->peers[flight->peer].near];
+    near->unserved += ends->held == 0 ? UINT32_MAX : 0U;
+    ends->held += (uint32_t)more;
+    near->unserved += ends->held == 0 ? 1U : 0U;
+}
+
 static void free_slots(tnri_flight *flight, uint64_t upto)
 {
     tnri_near *near = flight->world->near;
     tnri_cargo *cargo = &flight->cargo;
     for (; cargo->freed < upto; cargo->freed++) {
         const uint32_t slot = flight->lane->slots[(cargo->base + cargo->freed) % TNRI_SLOTS_MOST];
-        near->free_slots |= 1U << (slot & ~(uint32_t)TNRI_SLOT_TEXT);
-        near->guessed -= cargo->guessing ? 1U : 0U;
+        near->free_slots[near->free_count++] = (uint16_t)(slot & ~(uint32_t)TNRI_SLOT_TEXT);
+        if (cargo->guessing) {
+            near->guessed--;
+        } else {
+            hold(flight, -1);
+        }
     }
 }
 
@@ -107,14 +122,15 @@ static bool may_fill(const tnri_flight *flight)
 {
     const tnri_near *near = flight->world->near;
     const tnri_cargo *cargo = &flight->cargo;
-    if (cargo->moved == cargo->count || near->free_slots == 0 || (cargo->guessing && flight->lane->address != 0)) {
+    if (cargo->moved == cargo->count || cargo->moved - cargo->freed == TNRI_SLOTS_MOST) {
         return false;
     }
-    const bool last = (near->free_slots & (near->free_slots - 1U)) == 0;
-    if (cargo->guessing) { /* the last one is for transfers that were accepted */
-        return !last && near->guessed < near->slots / 2U;
+    const bool spare = near->free_count > near->unserved;
+    if (cargo->guessing) {
+        return spare && near->guessed < near->slots / 2U && flight->lane->address == 0;
     }
-    return !last || cargo->moved == cargo->freed;
+    /* Its first slot is always there: each neighbour without one is counted among those that one is kept for. */
+    return spare || (near->free_count != 0 && near->ends[flight->world->peers[flight->peer].near].held == 0);
 }
 
 /* The next piece into a slot, or, where that fails or did, the text. What to call the slot. */
@@ -157,10 +173,13 @@ void tnri_cargo_send_step(tnri_flight *flight, bool *moved)
         *moved = true;
     }
     if (may_fill(flight)) {
-        const uint32_t slot = tnri_lowest_bit(near->free_slots);
-        near->free_slots &= ~(1U << slot);
-        near->guessed += cargo->guessing ? 1U : 0U;
-        lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST] = (uint8_t)fill_slot(flight, slot);
+        const uint32_t slot = near->free_slots[--near->free_count];
+        if (cargo->guessing) {
+            near->guessed++;
+        } else {
+            hold(flight, 1);
+        }
+        lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST] = (uint16_t)fill_slot(flight, slot);
         cargo->moved++;
         atomic_store_explicit(&lane->filled, cargo->base + (uint32_t)cargo->moved, memory_order_release);
         *moved = true;
@@ -226,7 +245,7 @@ tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved)
         return offered && cargo->moved < cargo->count ? read_step(flight, moved) : TNR_OK;
     }
     uint32_t ready = filled - (uint32_t)cargo->moved;
-    ready = ready <= world->near->slots ? ready : 0;
+    ready = ready <= TNRI_SLOTS_MOST ? ready : 0;
     for (; ready > 0 && cargo->moved < cargo->count; ready--) {
         const uint32_t named = lane->slots[(cargo->base + cargo->moved) % TNRI_SLOTS_MOST];
         const uint32_t slot = (named & ~(uint32_t)TNRI_SLOT_TEXT) % world->near->slots;
@@ -242,7 +261,9 @@ void tnri_cargo_accepted(tnri_flight *flight)
 {
     tnri_cargo *cargo = &flight->cargo;
     if (cargo->guessing) {
-        flight->world->near->guessed -= (uint32_t)(cargo->moved - cargo->freed);
+        const uint32_t slots = (uint32_t)(cargo->moved - cargo->freed);
+        flight->world->near->guessed -= slots;
+        hold(flight, (int)slots);
         cargo->guessing = false;
     }
 }

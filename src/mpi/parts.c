@@ -15,12 +15,6 @@ static tnr_status check_axis(const tnri_course *course, int axis, int rank)
     return TNR_OK;
 }
 
-static int64_t even_start(int64_t extent, int parts, int part)
-{
-    const int64_t longer = extent % parts;
-    return extent / parts * part + (part < longer ? part : longer);
-}
-
 /* Parts that follow each other along `axis` fit: all as rank 0's elsewhere. *whole: their sum. `sides` in the words: give or take. */
 static const tnri_side *side_of(const tnri_course *course, int rank, bool take)
 {
@@ -66,8 +60,9 @@ static tnr_status cut(tnri_course *course, const int64_t *extents, int64_t exten
     int64_t *sent = course->world->collective->sent;
     int64_t left = extent;
     for (int rank = 0; rank < size; rank++) {
-        sent[rank] =
-            extents != NULL ? extents[rank] : even_start(extent, size, rank + 1) - even_start(extent, size, rank);
+        int64_t start = 0;
+        tnri_even_part(extent, size, rank, &start, &sent[rank]);
+        sent[rank] = extents != NULL ? extents[rank] : sent[rank];
         TNR_REQUIRE(sent[rank] >= 0 && sent[rank] <= left, TNR_ERR_BOUNDS,
                     "%s: the extent %lld for rank %d; %lld of the axis' %lld are left", course->op, TNRI_LL(sent[rank]),
                     rank, TNRI_LL(left), TNRI_LL(extent));
@@ -113,6 +108,7 @@ static tnr_status scatter_arguments(tnri_course *course, int root, const tnr_vie
 {
     const bool sends = course->world->rank == root;
     course->words.axis = axis;
+    course->give_cut = axis;
     TNR_TRY(tnri_course_root(course, root));
     TNR_REQUIRE(!sends || source != NULL, TNR_ERR_ARGUMENT, "%s: root's source is NULL", course->op);
     TNR_TRY(tnri_course_lease(course, sends ? source : NULL, target != NULL ? &target->view : NULL, TNRI_APART));
@@ -172,6 +168,7 @@ static tnr_status gather_arguments(tnri_course *course, bool all, int root, cons
                                    const tnr_view_mut *target, bool makes, tnr_domain *domain, tnr_tensor **out)
 {
     course->words.axis = axis;
+    course->take_cut = axis;
     TNR_TRY(tnri_course_root(course, root));
     const bool gets = all || course->world->rank == root;
     TNR_REQUIRE(part != NULL, TNR_ERR_ARGUMENT, "%s: part is NULL", course->op);
@@ -391,6 +388,8 @@ static tnr_status all_to_all_arguments(tnri_course *course, const tnr_view *sour
 {
     course->words.axis = of->send_axis;
     course->words.other = of->receive_axis;
+    course->give_cut = of->send_axis;
+    course->take_cut = of->receive_axis;
     TNR_REQUIRE(source != NULL, TNR_ERR_ARGUMENT, "%s: source is NULL", course->op);
     TNR_TRY(tnri_course_lease(course, source, target != NULL ? &target->view : NULL, TNRI_APART));
     TNR_TRY(check_axis(course, of->send_axis, source->rank));

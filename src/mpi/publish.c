@@ -468,7 +468,7 @@ tnr_status tnr_group_publish(tnr_world *world, tnr_group *group)
     static const char *const op = "group_publish";
     TNR_TRY(tnri_world_enter(op, world));
     tnri_publication *of = NULL;
-    tnr_status status = tnri_vote(op, world, prepare(op, world, group, &of));
+    tnr_status status = tnri_vote_call(op, world, TNRI_CALL_PUBLISH, prepare(op, world, group, &of), NULL, 0);
     if (status == TNR_OK) {
         status = publish(op, of);
     }
@@ -504,7 +504,8 @@ tnr_status tnr_group_unpublish(tnr_world *world, tnr_group *group)
     tnri_publication *of = NULL;
     tnr_status status = find_publication(op, world, group, &of);
     const uint64_t epoch = of != NULL ? of->epoch : 0;
-    status = tnri_vote_same(op, world, status, "which publication to end", &epoch, 1); /* nobody fetches any more */
+    status = tnri_vote_call(op, world, TNRI_CALL_UNPUBLISH, status, "which publication to end",
+                            epoch); /* nobody fetches any more */
     if (status == TNR_OK) {
         status = free_windows(op, of);
         if (status != TNR_OK) {
@@ -515,4 +516,35 @@ tnr_status tnr_group_unpublish(tnr_world *world, tnr_group *group)
         status = give_all(of);
     }
     return tnri_world_leave(world, status);
+}
+
+tnr_status tnr_group_find(const tnr_world *world, const tnr_group *group, int rank, uint32_t index, tnr_slot *slot)
+{
+    static const char *const op = "group_find";
+    TNR_REQUIRE(world != NULL && slot != NULL, TNR_ERR_ARGUMENT, "%s: world or slot is NULL", op);
+    tnri_publication *of = NULL;
+    TNR_TRY(find_publication(op, world, group, &of));
+    TNR_REQUIRE(rank >= 0 && rank < world->size, TNR_ERR_BOUNDS, "%s: rank %d; the world has 0 to %d", op, rank,
+                world->size - 1);
+    uint32_t entries = 0;
+    uint32_t seen = 0;
+    TNR_TRY(tnr_group_counts(group, NULL, &entries));
+    for (uint32_t at = 0; at < entries; at++) {
+        tnr_slot here;
+        tnri_group_item item;
+        bool own = false;
+        TNR_TRY(tnr_group_slot(group, at, &here));
+        if (tnr_provider.group_find_item(op, group, here, &own, &item) != TNR_OK) {
+            continue; /* vacated */
+        }
+        if (own ? rank == world->rank : item.rank == rank) {
+            if (seen == index) {
+                *slot = here;
+                return TNR_OK;
+            }
+            seen++;
+        }
+    }
+    return tnri_fail(TNR_ERR_BOUNDS, "%s: entry %llu of rank %d, which published %llu", op, TNRI_LLU(index), rank,
+                     TNRI_LLU(seen));
 }

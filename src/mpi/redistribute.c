@@ -84,6 +84,8 @@ static tnr_status check_change(const tnri_course *course, change *of)
 static tnr_status arguments(tnri_course *course, change *of, const tnr_view *source, const tnr_view_mut *target,
                             bool makes, tnr_domain *domain, tnr_tensor **out)
 {
+    course->give_cut = TNRI_CUT_ANYHOW;
+    course->take_cut = TNRI_CUT_ANYHOW;
     TNR_TRY(check_change(course, of));
     const int rank = of->from->rank;
     const tnr_view *give = source;

@@ -109,8 +109,8 @@ static tnr_status plan(const char *op, tnr_world *world, const tnr_topology *top
     return TNR_OK;
 }
 
-static tnr_status agree(const char *op, tnr_world *world, const tnr_topology *topology, int devices, tnr_status mine,
-                        tnr_share *share)
+static tnr_status agree(const char *op, tnr_world *world, tnri_call call, const tnr_topology *topology, int devices,
+                        tnr_status mine, tnr_share *share)
 {
     rooms of = {.most = 0};
     bool stuck = false;
@@ -130,7 +130,7 @@ static tnr_status agree(const char *op, tnr_world *world, const tnr_topology *to
             told->core_count = (uint64_t)tnr_cpu_set_count(&cores);
         }
     }
-    status = tnri_vote(op, world, status);
+    status = tnri_vote_call(op, world, call, status, NULL, 0);
     if (status == TNR_OK) {
         status = tnri_tell(op, world, world->node, world->node_size, of.words.address, sizeof(share_words), &stuck);
     }
@@ -161,7 +161,7 @@ tnr_status tnr_world_share(tnr_world *world, const tnr_topology *topology, int d
         topology != NULL && share != NULL && devices >= 0
             ? TNR_OK
             : tnri_fail(TNR_ERR_ARGUMENT, "%s: topology or share is NULL, or devices is negative", op);
-    return tnri_world_leave(world, agree(op, world, topology, devices, mine, share));
+    return tnri_world_leave(world, agree(op, world, TNRI_CALL_SHARE, topology, devices, mine, share));
 }
 
 /* ---- A machine within it ------------------------------------------------------------------------------------------------------------------ */
@@ -179,7 +179,7 @@ tnr_status tnr_world_machine(tnr_world *world, tnr_domain *home, tnr_topology *t
     } else {
         status = tnr_provider.options_take(op, given, sizeof(options), &options, sizeof(options));
     }
-    status = agree(op, world, topology, 0, status, &agreed);
+    status = agree(op, world, TNRI_CALL_MACHINE, topology, 0, status, &agreed);
     if (status != TNR_OK) {
         return tnri_world_leave(world, status);
     }
@@ -258,8 +258,7 @@ tnr_status tnr_world_share_table(tnr_world *world, const tnr_share *share, int r
     } else {
         status = tnr_provider.record_take(world->home, (count + 1) * sizeof(table_line), &room);
     }
-    const uint64_t word = (uint64_t)root;
-    status = tnri_vote_same(op, world, status, "the root", &word, 1);
+    status = tnri_vote_call(op, world, TNRI_CALL_SHARE_TABLE, status, "the root", (uint64_t)root);
     if (status == TNR_OK) {
         table_line *lines = room.address;
         write_line(world, share, &lines[count]);

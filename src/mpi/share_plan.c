@@ -71,10 +71,11 @@ static void block(int extent, int parts, int part, int *start, int *length)
         *length = extent;
         return;
     }
-    const int least = extent / parts;
-    const int longer = extent % parts;
-    *length = least + (part < longer ? 1 : 0);
-    *start = part * least + (part < longer ? part : longer);
+    int64_t begin = 0;
+    int64_t count = 0;
+    tnri_even_part(extent, parts, part, &begin, &count);
+    *start = (int)begin;
+    *length = (int)count;
 }
 
 /* First core of node number `node` among those that there are (nodes: the end). */

@@ -1,184 +1,286 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All ranks agree, or all hear why not. One all-reduce of minima decides: over the number of the first rank that fails, and, where
- * words are to be compared, over each word and its complement, so that one message tells both the least and the greatest.
- * Only when there is something to tell do further messages travel.
+ * All ranks of a world agree, or all hear why not. It is also how every collective call begins: the first message of each says which
+ * call it is, so that ranks which are in different calls part, all knowing it, before anything else is sent.
+ *
+ * Messages go as in a dissemination barrier (Hensgen, Finkel, Manber 1988): in step k each rank sends to the one 2^k above it what it
+ * knows, and hears of the one 2^k below. After log2(size) steps everybody has heard of everybody. All calls go through the same steps, whatever
+ * they are and whatever is found on the way, so that one message more or less is never under way. What is known is small and merges: the lowest
+ * rank and its call, the lowest rank in another one, the lowest that failed, with its text, and two words likewise. Calls that
+ * need every rank's words (collective_internal.h) have them along, as in Bruck's all-gather.
+ *
+ * Guarantees: messages of each pair of ranks are met in order, those of calls that differ too; a receive for ranks that never come is cancelled.
  */
-#define _POSIX_C_SOURCE 200809L /* sched_yield */
-#include <sched.h>
+#include "collective_internal.h"
 
-#include "mpi_internal.h"
+/* Numbers as in tnri_call. Forms that may meet have one name. */
+static const char *const call_names[] = {
+    [TNRI_CALL_NONE] = "none",
+    [TNRI_CALL_BARRIER] = "world_barrier",
+    [TNRI_CALL_AGREE] = "world_agree",
+    [TNRI_CALL_BROADCAST] = "world_broadcast",
+    [TNRI_CALL_REDUCE] = "world_reduce",
+    [TNRI_CALL_ALL_REDUCE] = "world_all_reduce",
+    [TNRI_CALL_SCATTER] = "world_scatter",
+    [TNRI_CALL_SCATTER_INTO] = "world_scatter_into",
+    [TNRI_CALL_GATHER] = "world_gather",
+    [TNRI_CALL_ALL_GATHER] = "world_all_gather",
+    [TNRI_CALL_ALL_TO_ALL] = "world_all_to_all",
+    [TNRI_CALL_REDISTRIBUTE] = "world_redistribute",
+    [TNRI_CALL_PUBLISH] = "group_publish",
+    [TNRI_CALL_UNPUBLISH] = "group_unpublish",
+    [TNRI_CALL_WINDOW] = "window_create",
+    [TNRI_CALL_SHARE] = "world_share",
+    [TNRI_CALL_MACHINE] = "world_machine",
+    [TNRI_CALL_SHARE_TABLE] = "world_share_table",
+};
+_Static_assert(sizeof(call_names) / sizeof(call_names[0]) == TNRI_CALL_END, "a name for each call");
 
-/*
- * Where a vote's messages lie. Not on the stack, and not in the world: when a partner dies, MPI may keep a request that can be
- * neither finished nor cancelled, and its buffers must stay for ever.
- */
-typedef struct vote_room {
-    atomic_bool taken;
-    uint64_t mine[2 * TNRI_VOTE_WORDS + 1];
-    uint64_t all[2 * TNRI_VOTE_WORDS + 1];
-    struct {
-        uint64_t status;
-        char text[TNR_ERROR_TEXT_BYTES];
-    } reason;
-} vote_room;
+/* A rank and what it has; no rank: -1. */
+typedef struct found {
+    int64_t rank;
+    uint64_t value;
+} found;
 
-static vote_room rooms[32]; /* votes that run at the same time, in as many worlds, and those that never end */
+/* What a rank knows of those that it has heard of; first in a message. */
+typedef struct known {
+    found calls[2];  /* of the lowest rank, and of the lowest whose call is another */
+    found words[2];  /* likewise, of ranks that compare a word and did not fail */
+    int64_t failed;  /* the lowest rank that did, -1: none; its text follows */
+    uint64_t blocks; /* so many ranks' words follow */
+} known;
 
 typedef struct vote {
     const char *op;
-    tnr_world *world; /* NULL: none yet */
-    MPI_Comm comm;
-    int rank;
-    int size;
-    vote_room *room;
-    MPI_Request request;
-    bool stuck;                      /* a request still uses the room */
-    char text[TNR_ERROR_TEXT_BYTES]; /* why this rank failed: what happens meanwhile may record other texts */
+    tnr_world *world;
+    known known;
+    char text[TNR_ERROR_TEXT_BYTES]; /* of the lowest rank that failed */
+    bool tells;                      /* everybody's words are told */
+    bool whole;                      /* and those that should have come did */
 } vote;
 
-static tnr_status room_take(vote *of)
+uint64_t tnri_ballot_bytes(int size)
 {
-    for (unsigned tries = 0; tries < 100000U; tries++) {
-        for (size_t index = 0; index < sizeof(rooms) / sizeof(rooms[0]); index++) {
-            if (!atomic_exchange_explicit(&rooms[index].taken, true, memory_order_acquire)) {
-                of->room = &rooms[index];
-                return TNR_OK;
-            }
+    return sizeof(known) + TNR_ERROR_TEXT_BYTES + (uint64_t)(size / 2) * sizeof(tnri_words);
+}
+
+/* ---- What is known ------------------------------------------------------------------------------------------------------------------ */
+
+/* The lowest of both pairs, and the lowest that differs from it: exact, for each pair has those of all ranks that it stands for. */
+static void merge_found(found *pair, const found *other)
+{
+    const found all[4] = {pair[0], pair[1], other[0], other[1]};
+    found low = {-1, 0};
+    found differs = {-1, 0};
+    for (int index = 0; index < 4; index++) {
+        if (all[index].rank >= 0 && (low.rank < 0 || all[index].rank < low.rank)) {
+            low = all[index];
         }
-        (void)sched_yield();
     }
-    return tnri_fail(TNR_ERR_MPI, "%s: too many worlds wait for ranks that never answer", of->op);
-}
-
-/* The collective was started with this answer: wait for its end. */
-static tnr_status finish(vote *of, const char *call, int code)
-{
-    const tnr_status started = tnri_mpi(of->op, call, code);
-    if (started != TNR_OK) {
-        return of->world != NULL ? tnri_world_poison(of->world, started) : started;
-    }
-    if (of->world == NULL) {
-        return tnri_mpi(of->op, call, MPI_Wait(&of->request, MPI_STATUS_IGNORE));
-    }
-    atomic_fetch_add_explicit(&tnri_mpi_live.requests, 1U, memory_order_relaxed);
-    const tnr_status status = tnri_world_wait(of->op, of->world, &of->request, "all ranks to agree");
-    of->stuck = of->request != MPI_REQUEST_NULL;
-    return status;
-}
-
-static tnr_status minima(vote *of, int count)
-{
-    of->request = MPI_REQUEST_NULL;
-    return finish(of, "MPI_Iallreduce",
-                  MPI_Iallreduce(of->room->mine, of->room->all, count, MPI_UINT64_T, MPI_MIN, of->comm, &of->request));
-}
-
-static tnr_status broadcast(vote *of, void *bytes, size_t count, int root)
-{
-    of->request = MPI_REQUEST_NULL;
-    return finish(of, "MPI_Ibcast", MPI_Ibcast(bytes, (int)count, MPI_BYTE, root, of->comm, &of->request));
-}
-
-/* `first` failed: its text goes to all that did not. */
-static tnr_status tell_reason(vote *of, int first, tnr_status mine)
-{
-    vote_room *room = of->room;
-    if (of->rank == first) {
-        memset(&room->reason, 0, sizeof(room->reason));
-        room->reason.status = (uint64_t)mine;
-        memcpy(room->reason.text, of->text, sizeof(of->text));
-    }
-    TNR_TRY(broadcast(of, &room->reason, sizeof(room->reason), first));
-    room->reason.text[sizeof(room->reason.text) - 1] = '\0';
-    const char *text = room->reason.text;
-    const size_t length = strlen(of->op);
-    if (strncmp(text, of->op, length) == 0 && text[length] == ':' && text[length + 1] == ' ') {
-        text += length + 2; /* our own text begins with it */
-    }
-    return tnri_fail(TNR_ERR_PEER, "%s: rank %d: %s", of->op, first, text);
-}
-
-/* Name `index` of a list separated by commas; its last for all that follow. */
-static void pick_name(const char *names, int index, char *name, size_t bytes)
-{
-    const char *comma = strchr(names, ',');
-    for (; index > 0 && comma != NULL; index--) {
-        names = comma + 1;
-        comma = strchr(names, ',');
-    }
-    const size_t length = tnri_min_u64(comma != NULL ? (size_t)(comma - names) : strlen(names), bytes - 1);
-    memcpy(name, names, length);
-    name[length] = '\0';
-}
-
-/* Word `index` is not the same everywhere: find the first rank that differs from rank 0, and say so on all. */
-static tnr_status tell_difference(vote *of, const char *what, int index, uint64_t mine)
-{
-    vote_room *room = of->room;
-    room->all[0] = mine;
-    TNR_TRY(broadcast(of, room->all, sizeof(room->all[0]), 0));
-    const uint64_t first = room->all[0];
-    room->mine[0] = mine != first ? (uint64_t)of->rank : (uint64_t)of->size;
-    TNR_TRY(minima(of, 1));
-    const int other = room->all[0] < (uint64_t)of->size ? (int)room->all[0] : 0;
-    room->all[0] = mine;
-    TNR_TRY(broadcast(of, room->all, sizeof(room->all[0]), other));
-    char name[64];
-    pick_name(what, index, name, sizeof(name));
-    return tnri_fail(TNR_ERR_PEER, "%s: the ranks do not agree on %s: rank 0 has %llu, rank %d has %llu", of->op, name,
-                     TNRI_LLU(first), other, TNRI_LLU(room->all[0]));
-}
-
-static tnr_status decide(vote *of, tnr_status mine, const char *what, const uint64_t *words, int count)
-{
-    vote_room *room = of->room;
-    room->mine[0] = mine != TNR_OK ? (uint64_t)of->rank : (uint64_t)of->size;
-    for (int index = 0; index < count; index++) {
-        room->mine[1 + index] = mine != TNR_OK ? UINT64_MAX : words[index];
-        room->mine[1 + count + index] = mine != TNR_OK ? UINT64_MAX : ~words[index];
-    }
-    TNR_TRY(minima(of, 1 + 2 * count));
-    if (room->all[0] < (uint64_t)of->size) {
-        return tell_reason(of, (int)room->all[0], mine);
-    }
-    for (int index = 0; index < count; index++) {
-        if (room->all[1 + index] != ~room->all[1 + count + index]) {
-            return tell_difference(of, what, index, words[index]);
+    for (int index = 0; index < 4; index++) {
+        const bool other_value = all[index].rank >= 0 && all[index].value != low.value;
+        if (other_value && (differs.rank < 0 || all[index].rank < differs.rank)) {
+            differs = all[index];
         }
+    }
+    pair[0] = low;
+    pair[1] = differs;
+}
+
+/* ---- Messages ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Where the words lie that are the `distance`-th below this rank's. */
+static tnri_words *words_of(const tnr_world *world, int rank, int distance)
+{
+    return &world->collective->all[(rank - distance + world->size) % world->size];
+}
+
+/* What is known, to the room that is sent from; `blocks`: how many ranks' words, where all that should be are there. */
+static int write_message(const vote *of, int blocks)
+{
+    tnri_collective *room = of->world->collective;
+    char *to = room->ballot_out;
+    const bool whole = of->tells && of->whole && of->known.calls[1].rank < 0;
+    known told = of->known;
+    told.blocks = whole ? (uint64_t)blocks : 0;
+    memcpy(to, &told, sizeof(told));
+    size_t length = sizeof(told);
+    if (told.failed >= 0) {
+        memcpy(to + length, of->text, sizeof(of->text));
+        length += sizeof(of->text);
+    }
+    for (int distance = 0; distance < blocks && whole; distance++) {
+        memcpy(to + length, words_of(of->world, of->world->rank, distance), sizeof(tnri_words));
+        length += sizeof(tnri_words);
+    }
+    return (int)length;
+}
+
+/* A message of rank `from`, with up to `blocks` ranks' words. */
+static tnr_status read_message(vote *of, int from, int length, int blocks)
+{
+    const tnr_world *world = of->world;
+    const char *at = world->collective->ballot_in;
+    known told = {.failed = -1};
+    if ((size_t)length >= sizeof(told)) {
+        memcpy(&told, at, sizeof(told));
+    }
+    const size_t text = told.failed >= 0 ? sizeof(of->text) : 0;
+    const bool whole =
+        told.blocks <= (uint64_t)blocks && (uint64_t)length == sizeof(told) + text + told.blocks * sizeof(tnri_words);
+    TNR_REQUIRE(whole, TNR_ERR_MPI, "%s: rank %d sends %d bytes that are no first message of a call", of->op, from,
+                length);
+    at += sizeof(told);
+    if (told.failed >= 0 && (of->known.failed < 0 || told.failed < of->known.failed)) {
+        of->known.failed = told.failed;
+        memcpy(of->text, at, sizeof(of->text));
+        of->text[sizeof(of->text) - 1] = '\0';
+    }
+    at += text;
+    merge_found(of->known.calls, told.calls);
+    merge_found(of->known.words, told.words);
+    of->whole = of->whole && told.blocks == (uint64_t)blocks;
+    for (int distance = 0; distance < blocks && of->whole && of->tells; distance++) {
+        memcpy(words_of(world, from, distance), at, sizeof(tnri_words));
+        at += sizeof(tnri_words);
     }
     return TNR_OK;
 }
 
-static tnr_status run(vote *of, tnr_status mine, const char *what, const uint64_t *words, int count)
+/* The world has ended: the receive is taken back. What MPI keeps all the same keeps the room. */
+static void call_off(tnri_collective *room, MPI_Request *receive, MPI_Request *send)
 {
-    if (of->size == 1) {
+    enum { STOP_MS = 50 };
+    const uint64_t begin = tnri_milliseconds();
+    if (*receive != MPI_REQUEST_NULL) {
+        (void)MPI_Cancel(receive);
+    }
+    while ((*receive != MPI_REQUEST_NULL || *send != MPI_REQUEST_NULL) && tnri_milliseconds() - begin <= STOP_MS) {
+        bool done = false;
+        (void)tnri_request_test("vote", receive, MPI_STATUS_IGNORE, &done);
+        (void)tnri_request_test("vote", send, MPI_STATUS_IGNORE, &done);
+    }
+    room->stuck = room->stuck || *receive != MPI_REQUEST_NULL || *send != MPI_REQUEST_NULL;
+}
+
+/* One step: a message to one rank, and one of another. */
+static tnr_status trade(const vote *of, int to, int from, int length, int *got)
+{
+    tnr_world *world = of->world;
+    tnri_collective *room = world->collective;
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Request send = MPI_REQUEST_NULL;
+    MPI_Status status;
+    tnr_status result = tnri_mpi(of->op, "MPI_Irecv",
+                                 MPI_Irecv(room->ballot_in, (int)tnri_ballot_bytes(world->size), MPI_BYTE, from,
+                                           TNRI_TAG_VOTE, world->comm, &receive));
+    if (result == TNR_OK) {
+        tnri_request_count();
+        result = tnri_mpi(of->op, "MPI_Isend",
+                          MPI_Isend(room->ballot_out, length, MPI_BYTE, to, TNRI_TAG_VOTE, world->comm, &send));
+    }
+    if (result != TNR_OK) {
+        (void)tnri_world_poison(world, result);
+    } else {
+        tnri_request_count();
+        result = tnri_world_await(of->op, world, &receive, &status, "the other ranks");
+    }
+    if (result == TNR_OK) {
+        result = tnri_world_wait(of->op, world, &send, "the other ranks");
+    }
+    if (result == TNR_OK) {
+        return tnri_world_poison(world, tnri_mpi(of->op, "MPI_Get_count", MPI_Get_count(&status, MPI_BYTE, got)));
+    }
+    char text[TNR_ERROR_TEXT_BYTES];
+    memcpy(text, tnr_last_error(), sizeof(text));
+    call_off(room, &receive, &send);
+    return tnri_fail(result, "%s", text);
+}
+
+static tnr_status hear_all(vote *of)
+{
+    const tnr_world *world = of->world;
+    const int size = world->size;
+    for (int step = 1; step < size; step *= 2) {
+        const int from = (world->rank - step + size) % size;
+        const int blocks = step < size - step ? step : size - step;
+        int length = 0;
+        TNR_TRY(trade(of, (world->rank + step) % size, from, write_message(of, blocks), &length));
+        TNR_TRY(tnri_world_poison(of->world, read_message(of, from, length, of->tells ? blocks : size / 2)));
+    }
+    return TNR_OK;
+}
+
+/* ---- The verdict -------------------------------------------------------------------------------------------------------------------- */
+
+const char *tnri_text_after(const char *op, const char *text)
+{
+    const size_t length = strlen(op);
+    const bool ours = strncmp(text, op, length) == 0 && text[length] == ':' && text[length + 1] == ' ';
+    return ours ? text + length + 2 : text;
+}
+
+static const char *name_of(uint64_t call) { return call < TNRI_CALL_END ? call_names[call] : "another call"; }
+
+static tnr_status run(vote *of, tnri_call call, tnr_status mine, const char *what, uint64_t word)
+{
+    const tnr_world *world = of->world;
+    char text[TNR_ERROR_TEXT_BYTES];
+    if (world->size == 1) {
         return mine;
     }
     if (mine != TNR_OK) {
-        const char *text = tnr_last_error();
-        memcpy(of->text, text, strlen(text) + 1);
+        memcpy(text, tnr_last_error(), sizeof(text));
+        memcpy(of->text, text, sizeof(text));
     }
-    tnr_status verdict = room_take(of);
-    if (verdict == TNR_OK) {
-        verdict = decide(of, mine, what, words, count);
-        if (!of->stuck) {
-            atomic_store_explicit(&of->room->taken, false, memory_order_release);
-        }
+    const found none = {-1, 0};
+    of->known.calls[0] = (found){world->rank, (uint64_t)call};
+    of->known.calls[1] = none;
+    of->known.words[0] = what != NULL && mine == TNR_OK ? (found){world->rank, word} : none;
+    of->known.words[1] = none;
+    of->known.failed = mine != TNR_OK ? world->rank : -1;
+    of->whole = true;
+    const tnr_status heard = hear_all(of);
+    const known *all = &of->known;
+    if (heard == TNR_OK && all->calls[1].rank >= 0) {
+        return tnri_fail(TNR_ERR_PEER,
+                         "%s: rank %d calls %s, rank %d %s: all ranks must make the same calls in the same order",
+                         of->op, (int)all->calls[0].rank, name_of(all->calls[0].value), (int)all->calls[1].rank,
+                         name_of(all->calls[1].value));
     }
-    return mine != TNR_OK ? tnri_fail(mine, "%s", of->text) : verdict;
+    if (mine != TNR_OK) {
+        return tnri_fail(mine, "%s", text);
+    }
+    TNR_TRY(heard);
+    if (of->tells && !of->whole) { /* cannot be, of ranks that are of one build */
+        return tnri_world_poison(of->world, tnri_fail(TNR_ERR_MPI, "%s: not all ranks' words came", of->op));
+    }
+    if (all->failed >= 0) {
+        return tnri_fail(TNR_ERR_PEER, "%s: rank %d: %s", of->op, (int)all->failed, tnri_text_after(of->op, of->text));
+    }
+    TNR_REQUIRE(what == NULL || all->words[1].rank < 0, TNR_ERR_PEER,
+                "%s: the ranks do not agree on %s: rank %d has %llu, rank %d has %llu", of->op, what,
+                (int)all->words[0].rank, TNRI_LLU(all->words[0].value), (int)all->words[1].rank,
+                TNRI_LLU(all->words[1].value));
+    return TNR_OK;
 }
 
-tnr_status tnri_vote_words(const char *op, tnr_world *world, tnr_status mine, const char *what, const uint64_t *words,
-                           int count)
+tnr_status tnri_vote_cast(const char *op, tnr_world *world, tnri_call call, tnr_status mine, const char *what,
+                          uint64_t word)
 {
-    vote of = {.op = op, .world = world, .comm = world->comm, .rank = world->rank, .size = world->size};
-    return run(&of, mine, what, words, count);
+    vote of = {.op = op, .world = world};
+    world->collective->call = call;
+    return run(&of, call, mine, what, word);
 }
 
-tnr_status tnri_vote_over(const char *op, MPI_Comm comm, int rank, int size, tnr_status mine, const char *what,
-                          const uint64_t *words, int count)
+tnr_status tnri_vote_words(const char *op, tnr_world *world, tnri_call call, tnr_status mine)
 {
-    vote of = {.op = op, .comm = comm, .rank = rank, .size = size};
-    return run(&of, mine, what, words, words != NULL ? count : 0);
+    vote of = {.op = op, .world = world, .tells = true};
+    world->collective->call = call;
+    return run(&of, call, mine, NULL, 0);
+}
+
+tnr_status tnri_vote_again(const char *op, tnr_world *world, tnr_status mine)
+{
+    return tnri_vote_cast(op, world, world->collective->call, mine, NULL, 0);
 }

@@ -17,12 +17,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "group_internal.h"
-
-enum { TRIES = 16 };
+#include "near_internal.h"
 
 /* The state of one such domain. */
 typedef struct window {
@@ -228,7 +226,7 @@ typedef struct slice_words {
     uint64_t bytes; /* rounded */
     uint64_t page;  /* the largest counts */
     uint64_t number;
-    char name[64];
+    tnri_segment_name name;
 } slice_words;
 
 static uint64_t mint_number(const char *name)
@@ -238,21 +236,6 @@ static uint64_t mint_number(const char *name)
         number = (number ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
     }
     return number != 0 ? number : 1;
-}
-
-static int create_segment(char *name, size_t room)
-{
-    for (int try = 0; try < TRIES; try++) {
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        (void)snprintf(name, room, "/tenure-window-%ld-%lx-%d", (long)getpid(),
-                       (unsigned long)now.tv_sec * 1000000000UL + (unsigned long)now.tv_nsec, try);
-        const int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-        if (file >= 0 || errno != EEXIST) {
-            return file;
-        }
-    }
-    return -1;
 }
 
 /* Where the slices lie, from what all ranks of the node told. */
@@ -319,7 +302,7 @@ static tnr_status share_segment(const char *op, tnr_world *world, const tnr_wind
     mine->bytes = options->bytes;
     mine->page = options->page;
     if (world->node_rank == 0) {
-        file = create_segment(mine->name, sizeof(mine->name));
+        file = tnri_segment_create(mine->name, "window-");
         mine->number = mint_number(mine->name);
     }
     tnr_status status = tnri_tell(op, world, world->node, world->node_size, room, sizeof(*room), stuck);
@@ -330,7 +313,7 @@ static tnr_status share_segment(const char *op, tnr_world *world, const tnr_wind
         }
         status = lay_out(op, world, room, of, &align);
         if (status == TNR_OK) {
-            status = map_segment(op, of, file, align, options->page < (uint64_t)sysconf(_SC_PAGESIZE));
+            status = map_segment(op, of, file, align, !options->first_touch);
         }
         if (status == TNR_OK) {
             status = make_arena(op, of, options->page != 0 ? options->page : 64);
@@ -357,6 +340,9 @@ static tnr_status check(const char *op, tnr_domain *home, const tnr_window_optio
                     (tnri_is_power_of_two(options->page) && options->page >= 64 && options->page <= UINT64_C(1) << 30U),
                 TNR_ERR_ARGUMENT, "%s: options.page is %llu, no power of two from 64 to 2^30", op,
                 TNRI_LLU(options->page));
+    if (options->first_touch && options->page == 0) { /* no page has elements of two blocks */
+        options->page = (uint64_t)sysconf(_SC_PAGESIZE);
+    }
     TNR_REQUIRE(options->bytes <= (uint64_t)INT64_MAX / 4, TNR_ERR_OVERFLOW, "%s: options.bytes is %llu", op,
                 TNRI_LLU(options->bytes));
     return TNR_OK;
@@ -374,7 +360,7 @@ tnr_status tnr_window_create(tnr_world *world, tnr_domain *home, const tnr_windo
     if (status == TNR_OK) {
         status = tnr_provider.record_take(world->home, ((uint64_t)world->node_size + 1) * sizeof(slice_words), &room);
     }
-    status = tnri_vote(op, world, status);
+    status = tnri_vote_call(op, world, TNRI_CALL_WINDOW, status, NULL, 0);
     if (status == TNR_OK) {
         status = share_segment(op, world, &options, &made, room.address, &stuck);
     }

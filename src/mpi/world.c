@@ -544,8 +544,8 @@ tnr_status tnr_world_describe(const tnr_world *world, tnr_world_info *info)
     info->nodes = world->nodes;
     info->shared = world->near != NULL;
     info->poisoned = world->poison;
-    memcpy(info->sends, world->sends, sizeof(info->sends));
-    memcpy(info->sent_bytes, world->sent_bytes, sizeof(info->sent_bytes));
+    memcpy(info->sends, world->sends, sizeof(world->sends));
+    memcpy(info->sent_bytes, world->sent_bytes, sizeof(world->sent_bytes));
     info->tickets = world->tickets;
     info->requests = atomic_load_explicit(&tnri_mpi_live.requests, memory_order_relaxed);
     info->datatypes = atomic_load_explicit(&tnri_mpi_live.datatypes, memory_order_relaxed);
@@ -558,13 +558,14 @@ tnr_status tnr_world_barrier(tnr_world *world)
 {
     static const char *const op = "world_barrier";
     TNR_TRY(tnri_world_enter(op, world));
-    MPI_Request request = MPI_REQUEST_NULL;
-    tnr_status status = tnri_world_poison(world, tnri_mpi(op, "MPI_Ibarrier", MPI_Ibarrier(world->comm, &request)));
-    if (status == TNR_OK) {
-        atomic_fetch_add_explicit(&tnri_mpi_live.requests, 1U, memory_order_relaxed);
-        status = tnri_world_wait(op, world, &request, "the other ranks");
-    }
-    return tnri_world_leave(world, status);
+    return tnri_world_leave(world, tnri_vote_call(op, world, TNRI_CALL_BARRIER, TNR_OK, NULL, 0)); /* all have come */
+}
+
+tnr_status tnr_world_progress(tnr_world *world)
+{
+    static const char *const op = "world_progress";
+    TNR_TRY(tnri_world_enter(op, world));
+    return tnri_world_leave(world, tnri_world_progress(world));
 }
 
 static bool is_status(tnr_status status) { return strcmp(tnr_status_name(status), "unknown") != 0; }
@@ -576,7 +577,7 @@ tnr_status tnr_world_agree(tnr_world *world, tnr_status mine)
     if (!is_status(mine)) {
         mine = tnri_fail(TNR_ERR_ARGUMENT, "%s: %d is no status", op, (int)mine);
     }
-    return tnri_world_leave(world, tnri_vote(op, world, mine));
+    return tnri_world_leave(world, tnri_vote_call(op, world, TNRI_CALL_AGREE, mine, NULL, 0));
 }
 
 tnr_status tnr_world_give_up(tnr_world *world, tnr_status reason)

@@ -19,6 +19,9 @@ int bench_dispatch(void);
 int bench_elementwise(void);
 int bench_reduce(void);
 int bench_permute(void);
+int bench_gemm(void);
+int bench_contract(void);
+int bench_einsum(void);
 int bench_copy(void);
 
 void bench_row(const char *suite, const char *name, const char *unit, double ours, const char *peer, double peer_value,

@@ -264,7 +264,7 @@ int bench_elementwise(void)
                  (unsigned long long)(info.l2_bytes >> 10), (unsigned long long)(info.l3_bytes >> 10),
                  bench_loops_best()->name);
         bench_note("elementwise", text);
-        const bool numpy = bench_numpy_open("elementwise");
+        const bool numpy = bench_numpy_open("elementwise", 1);
         (void)bench_scene_use(&scene, 1);
         small();
         copies_and_sums(1);

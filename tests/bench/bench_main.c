@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blas.h"
+
 /* A build may have only some of the suites. */
 #if defined(__GNUC__)
 #pragma weak bench_arena
@@ -19,6 +21,9 @@
 #pragma weak bench_elementwise
 #pragma weak bench_reduce
 #pragma weak bench_permute
+#pragma weak bench_gemm
+#pragma weak bench_contract
+#pragma weak bench_einsum
 #pragma weak bench_copy
 #endif
 
@@ -29,7 +34,8 @@ static const struct suite {
     {"arena", bench_arena},       {"pool", bench_pool},
     {"dispatch", bench_dispatch}, {"elementwise", bench_elementwise},
     {"reduce", bench_reduce},     {"permute", bench_permute},
-    {"copy", bench_copy},
+    {"gemm", bench_gemm},         {"contract", bench_contract},
+    {"einsum", bench_einsum},     {"copy", bench_copy},
 };
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))
@@ -151,6 +157,7 @@ int main(int count, char **arguments)
         execv("/proc/self/exe", arguments);
     }
 #endif
+    bench_blas_environment();
     for (size_t i = 0; i < SUITES; i++) {
         bool wanted = count < 2;
         for (int j = 1; j < count; j++) {

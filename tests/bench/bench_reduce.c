@@ -138,7 +138,7 @@ int bench_reduce(void)
 {
     memset(&s, 0, sizeof s);
     if (bench_scene_open(&scene, "reduce", TNR_POOL_MAX_BYTES_AUTO) && make_operands()) {
-        const bool numpy = bench_numpy_open("reduce");
+        const bool numpy = bench_numpy_open("reduce", 1);
         (void)bench_scene_use(&scene, 1);
         vectors(1);
         matrices(1);

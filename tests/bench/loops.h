@@ -35,15 +35,18 @@ double bench_pair_sum(double (*loop)(const double *, int64_t), const double *a, 
 
 /* ---- NumPy ----------------------------------------------------------------------------------------------------------- */
 
-/* Start python3; false, and a remark, where it or NumPy is missing. */
-bool bench_numpy_open(const char *suite);
+/* Start python3, its BLAS on so many threads (1 or 2), bound as this thread is; false, and a remark, where it or NumPy is missing. */
+bool bench_numpy_open(const char *suite, int threads);
 void bench_numpy_close(void);
 
 /*
  * Median nanoseconds of one evaluation of a Python expression on arrays a, b and out of `count` float64 (NumPy is np), e.g.
- * "np.add(a, b, out)". 0 when NumPy is not there.
+ * "np.add(a, b, out)". 0 when NumPy is not there. With a count of 0 the arrays are those that bench_numpy_set made.
  */
 double bench_numpy(const char *expression, int64_t count);
+
+/* Run a Python statement of one line, e.g. "a = np.ones(7)". False when NumPy is not there or the statement failed. */
+bool bench_numpy_set(const char *statement);
 
 /* ---- Measuring -------------------------------------------------------------------------------------------------------- */
 

@@ -36,7 +36,7 @@ void bench_scene_must(bench_scene *scene, tnr_status status);
 
 /*
  * Measure the engine of so many workers from now on, this thread bound to one CPU for one, as a launcher binds a process of one
- * core. False, with a remark, when there is no such engine.
+ * core. False, with a remark, when there is no such engine, or when TENURE_BENCH_WORKERS=1 asks for one worker only.
  */
 bool bench_scene_use(bench_scene *scene, int workers);
 

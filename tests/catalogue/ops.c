@@ -127,7 +127,8 @@ void copy_model(const catalogue_call *call, const catalogue_array *inputs, catal
 const catalogue_op *catalogue_op_at(int index)
 {
     const catalogue_family *const families[] = {&catalogue_elementwise, &catalogue_reduction, &catalogue_structure,
-                                                &catalogue_zeros,       &catalogue_index,     &catalogue_product,   &catalogue_contract};
+                                                &catalogue_zeros,       &catalogue_index,     &catalogue_product,
+                                                &catalogue_contract};
     for (size_t i = 0; i < sizeof families / sizeof *families; ++i) {
         if (index < families[i]->count) {
             return &families[i]->ops[index];

@@ -276,7 +276,7 @@ static void no_block_to_be_had(void **state)
     options.topology = topology;
     options.scratch_bytes = 4096;
     const int threads = count_threads();
-    for (uint64_t at = 1; at <= 2; at++) { /* team, scratch */
+    for (uint64_t at = 1; at <= 3; at++) { /* team, plans, scratch */
         tnr_engine *engine = untouched();
         const tnr_domain_statistics before = statistics_of(heap);
         memory.fail_allocate = at;
@@ -286,7 +286,7 @@ static void no_block_to_be_had(void **state)
         assert_true(memory.allocates == memory.releases);
         SAME_STATISTICS(heap, &before);
     }
-    memory.fail_allocate = 3;
+    memory.fail_allocate = 4;
     tnr_engine *engine = NULL;
     OK(tnr_engine_create(domain, &options, &engine));
     memory.fail_allocate = 0;

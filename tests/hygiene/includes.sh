@@ -8,7 +8,7 @@
 # - a file in src/ includes its own folder, its room header's equals below (arena/base.h, arena/arena.h, storage/storage.h,
 #   storage/{provider,stream}.h, engine/engine.h, each only by its own and upper rooms), and public headers of its own and lower rooms;
 # - *_internal.h, *.inl.h and *.tmpl.h are private to their folder, and .c files are nobody's to include;
-# - a library's header is included where its wrapper lives: blis.h in engine/gemm_blis.c (or engine/kernels/gemm_micro_blis.c),
+# - a library's header is included where its wrapper lives: blis.h in engine/product_blis.c,
 #   sleef.h in engine/kernels/vector_math_sleef.inl.h, hwloc.h in arena/{features_hwloc,topology_hwloc}.c, mpi.h in src/mpi, cuda headers in src/cuda;
 # - public headers include public headers of their own and lower rooms, and <stdbool.h>, <stddef.h>, <stdint.h>.
 #
@@ -88,7 +88,7 @@ FNR == 1 {
         next
     }
     if (included ~ /(^|\/)blis\.h$/ || included ~ /(^|\/)cblas\.h$/) {
-        if (FILENAME !~ /^src\/engine\/(gemm_blis|kernels\/gemm_micro_blis)\.c$/) offence("BLIS is reached through gemm_blis.c alone")
+        if (FILENAME !~ /^src\/engine\/product_blis\.c$/) offence("BLIS is reached through product_blis.c alone")
         next
     }
     if (included ~ /^hwloc(\/|\.h$)/) {

@@ -14,7 +14,7 @@ good() {
     printf '#include <string.h>\n#include "tenure/domain.h"\n' > "$tree/src/arena/base.h"
     printf '#include "base.h"\n#include "tlsf_internal.h"\n' > "$tree/src/arena/tlsf.c"
     printf '#include "../arena/arena.h"\n#include "tenure/tensor.h"\n' > "$tree/src/storage/storage.h"
-    printf '#include <blis.h>\n#include "../storage/storage.h"\n' > "$tree/src/engine/gemm_blis.c"
+    printf '#include <blis.h>\n#include "../storage/storage.h"\n' > "$tree/src/engine/product_blis.c"
     printf '#include <mpi.h>\n#include "storage/storage.h"\n#include "../storage/provider.h"\n' > "$tree/src/mpi/world.c"
     printf '#include "storage.h"\n' > "$tree/src/storage/provider.h"
     printf '#include <mpi.h>\n#include "tenure/machine.h"\n' > "$tree/include/tenure/mpi.h"
@@ -52,9 +52,9 @@ plant src/storage/storage.h '#include <blis.h>'
 plant src/storage/storage.h '#include "copy.c"'
 plant src/arena/tlsf.c '#include "features_config.h"'
 plant src/arena/tlsf.c '#include <hwloc.h>'
-plant src/engine/gemm_blis.c '#include "../mpi/mpi_internal.h"'
-plant src/engine/gemm_blis.c '#include <mpi.h>'
-plant src/engine/gemm_blis.c '#include "tenure/mpi.h"'
+plant src/engine/product_blis.c '#include "../mpi/mpi_internal.h"'
+plant src/engine/product_blis.c '#include <mpi.h>'
+plant src/engine/product_blis.c '#include "tenure/mpi.h"'
 plant src/mpi/world.c '#include "../cuda/driver.h"'
 plant src/mpi/world.c '#include "../storage/group_internal.h"'
 plant include/tenure/status.h '#include <mpi.h>'

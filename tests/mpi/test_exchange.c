@@ -190,7 +190,9 @@ static void refused_while_preparing(void)
                 {1 - ranks_me, 1, ranks_me == 0 ? &right.view : NULL, ranks_me == 0 ? NULL : &right}};
             CHECK_STATUS(ranks_me == 0 ? TNR_ERR_PEER : TNR_ERR_SHAPE,
                          tnr_exchange_prepare(world, parts, 2, &exchange));
+            CHECK_TEXT("exchange_prepare: part 1, on channel 1: rank ");
             CHECK_TEXT("rank 0 sends [10], the view has [9]");
+            CHECK(strstr(tnr_last_error() + 1, "exchange_prepare") == NULL); /* said once */
             CHECK(exchange == NULL);
             CHECK_OK(tnr_exchange_prepare(world, parts, 1, &exchange));
             CHECK_OK(tnr_exchange_run(exchange));
@@ -204,6 +206,118 @@ static void refused_while_preparing(void)
         CHECK_OK(tnr_tensor_release(&tensor));
         end_world(&world);
     }
+}
+
+/* A ring: rank 1 refuses what rank 0 sends; rank 2, which has nothing to do with that part, hears why there is no exchange. */
+static void a_third_rank_hears_the_reason(void)
+{
+    if (ranks_size < 3) {
+        return;
+    }
+    for (int with = 0; with < 2; with++) {
+        tnr_world *world = make_world(settings[with].no_shared, settings[with].derived_run_bytes);
+        tnr_tensor *tensor;
+        tnr_view_mut view;
+        tnr_view_mut left;
+        tnr_view_mut right;
+        tnr_exchange *exchange = NULL;
+        CHECK_OK(tnr_tensor_full(heap, TNR_F64, 1, (int64_t[]){20}, &(double){ranks_me}, &tensor));
+        CHECK_OK(tnr_tensor_view_mut(tensor, &view));
+        CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){0, 10, 1}, &left));
+        CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){10, ranks_me == 1 ? 19 : 20, 1}, &right));
+        const tnr_exchange_part parts[] = {{ranks_me - 1, 5, NULL, &right}, {ranks_me + 1, 5, &left.view, NULL}};
+        if (ranks_me < 3) { /* 0 -> 1 -> 2 */
+            const size_t from = ranks_me == 0 ? 1 : 0;
+            const tnr_status status = tnr_exchange_prepare(world, parts + from, ranks_me == 1 ? 2 : 1, &exchange);
+            CHECK(status == (ranks_me == 1 ? TNR_ERR_SHAPE : TNR_ERR_PEER) && exchange == NULL);
+            CHECK_TEXT("on channel 5: rank");
+            CHECK_TEXT("rank 0 sends [10], the view has [9]");
+            CHECK(strstr(tnr_last_error() + 1, "exchange_prepare") == NULL);
+            if (ranks_me == 2) {
+                CHECK_TEXT("rank 1 could not prepare all of its parts: part 0, on channel 5");
+            }
+        }
+        CHECK_OK(tnr_tensor_release(&tensor));
+        end_world(&world);
+    }
+}
+
+/* Pushed on without waiting, between pieces of work. */
+static void tested_until_it_is_over(void)
+{
+    for (int with = 0; with < SETTINGS; with++) {
+        tnr_world *world = make_world(settings[with].no_shared, settings[with].derived_run_bytes);
+        const int next = (ranks_me + 1) % ranks_size;
+        const int last = (ranks_me + ranks_size - 1) % ranks_size;
+        tnr_tensor *tensor;
+        tnr_view_mut view;
+        tnr_view_mut halves[2];
+        CHECK_OK(tnr_tensor_full(heap, TNR_F64, 2, (int64_t[]){40, 2000}, &(double){ranks_me}, &tensor));
+        CHECK_OK(tnr_tensor_view_mut(tensor, &view));
+        for (int i = 0; i < 2; i++) {
+            CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){20 * i, 20 * i + 20, 1}, &halves[i]));
+        }
+        const tnr_exchange_part parts[] = {{next, 0, &halves[0].view, NULL}, {last, 0, NULL, &halves[1]}};
+        tnr_exchange *exchange = NULL;
+        CHECK_OK(tnr_exchange_prepare(world, parts, 2, &exchange));
+        bool done = false;
+        CHECK_OK(tnr_exchange_test(exchange, &done)); /* it is not under way */
+        CHECK(done);
+        CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_exchange_test(NULL, &done));
+        CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_exchange_test(exchange, NULL));
+        for (int step = 0; step < 4; step++) {
+            double value = ranks_me + 100 * step;
+            CHECK_OK(tnr_view_set(&halves[0], (int64_t[]){19, 1999}, &value));
+            CHECK_OK(tnr_exchange_start(exchange));
+            for (done = false; !done;) {
+                CHECK_OK(tnr_exchange_test(exchange, &done));
+                if (!done) {
+                    CHECK_STATUS(TNR_ERR_BUSY, tnr_exchange_start(exchange));
+                    CHECK_OK(tnr_world_progress(world));
+                }
+            }
+            CHECK_OK(tnr_view_get(&halves[1].view, (int64_t[]){19, 1999}, &value));
+            CHECK(value == last + 100 * step);
+        }
+        CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_world_progress(NULL));
+        CHECK_OK(tnr_exchange_destroy(&exchange));
+        CHECK_OK(tnr_tensor_release(&tensor));
+        end_world(&world);
+    }
+}
+
+/* The world ends while it is under way: the test says so, once and for all. */
+static void tested_in_a_world_that_ends(void)
+{
+    if (ranks_size < 2) {
+        return;
+    }
+    tnr_world *world = make_world(false, 0);
+    tnr_tensor *tensor;
+    tnr_view_mut view;
+    tnr_exchange *exchange = NULL;
+    CHECK_OK(tnr_tensor_full(heap, TNR_F64, 1, (int64_t[]){90000}, &(double){0}, &tensor));
+    CHECK_OK(tnr_tensor_view_mut(tensor, &view));
+    if (ranks_me < 2) {
+        const tnr_exchange_part part = {1 - ranks_me, 0, ranks_me == 0 ? &view.view : NULL,
+                                        ranks_me == 0 ? NULL : &view};
+        CHECK_OK(tnr_exchange_prepare(world, &part, 1, &exchange));
+        CHECK_OK(tnr_exchange_start(exchange));
+        bool done = true;
+        if (ranks_me == 1) {
+            CHECK_OK(tnri_world_enter("test", world));
+            (void)tnri_world_poison(world, tnri_fail(TNR_ERR_PEER, "test: the line is cut"));
+            CHECK_OK(tnri_world_leave(world, TNR_OK));
+            CHECK_STATUS(TNR_ERR_PEER, tnr_exchange_test(exchange, &done));
+            CHECK_TEXT("the line is cut");
+        }
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    if (ranks_me == 0) {
+        CHECK_OK(tnr_world_give_up(world, TNR_ERR_PEER));
+    }
+    CHECK_OK(tnr_world_destroy(&world));
+    CHECK_OK(tnr_tensor_release(&tensor));
 }
 
 static void arguments_and_stale_views(void)
@@ -226,6 +340,13 @@ static void arguments_and_stale_views(void)
     CHECK_STATUS(TNR_ERR_BOUNDS, tnr_exchange_prepare(world, &beyond, 1, &exchange));
     CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_exchange_prepare(world, NULL, 1, &exchange));
     CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_exchange_start(NULL));
+    const tnr_exchange_part good[] = {{ranks_me, 9, &left.view, NULL}, {ranks_me, 9, NULL, &right}};
+    tnr_exchange *other = NULL;
+    CHECK_OK(tnr_exchange_prepare(world, good, 2, &other)); /* and with it the sum of all parts is no count any more */
+    CHECK_STATUS(TNR_ERR_MEMORY, tnr_exchange_prepare(world, good, SIZE_MAX, &exchange));
+    CHECK_STATUS(TNR_ERR_MEMORY, tnr_exchange_prepare(world, good, SIZE_MAX - 1, &exchange));
+    CHECK_TEXT("do not fit the 256 tickets");
+    CHECK_OK(tnr_exchange_destroy(&other));
     CHECK_OK(tnr_exchange_prepare(world, NULL, 0, &exchange)); /* no parts: nothing to do, again and again */
     CHECK_OK(tnr_exchange_run(exchange));
     CHECK_OK(tnr_exchange_destroy(&exchange));
@@ -337,11 +458,10 @@ static void prepared_while_another_is_under_way(void)
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(halos_again_and_again),
-        RANK_TEST(large_ones_beside_single_transfers),
-        RANK_TEST(refused_while_preparing),
-        RANK_TEST(arguments_and_stale_views),
-        RANK_TEST(prepared_while_another_is_under_way),
+        RANK_TEST(halos_again_and_again),     RANK_TEST(large_ones_beside_single_transfers),
+        RANK_TEST(refused_while_preparing),   RANK_TEST(a_third_rank_hears_the_reason),
+        RANK_TEST(tested_until_it_is_over),   RANK_TEST(tested_in_a_world_that_ends),
+        RANK_TEST(arguments_and_stale_views), RANK_TEST(prepared_while_another_is_under_way),
         RANK_TEST(two_at_one_time),
     };
     if (tnr_heap_create(&heap) != TNR_OK) {

@@ -5,9 +5,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "../../src/mpi/mpi_internal.h"
+#include "../../src/mpi/flight_internal.h"
 
 #include "layouts.h"
 
@@ -161,6 +162,138 @@ static void an_exchange_that_gets_stuck(void)
     }
 }
 
+/*
+ * Two ranks accept a transfer each, more than the shared memory holds, and leave it lying: a third one goes on all the same, and so
+ * does what either of them begins afterwards when it is back.
+ */
+static void receivers_that_stay_away(void)
+{
+    enum { COUNT = 400000 };
+    if (ranks_size < 4) {
+        return;
+    }
+    for (int strided = 0; strided < 2; strided++) {
+        tnr_world_options options = TNR_WORLD_OPTIONS;
+        tnr_world *world = NULL;
+        options.shared_bytes = 64 << 10;
+        options.timeout_ms = 10000;
+        CHECK_OK(tnr_world_create(heap, MPI_COMM_WORLD, &options, &world));
+        tnr_tensor *tensor;
+        tnr_view_mut view;
+        int64_t value = 77;
+        CHECK_OK(tnr_tensor_full(heap, TNR_I64, 1, (int64_t[]){(1 + strided) * COUNT}, &value, &tensor));
+        CHECK_OK(tnr_tensor_view_mut(tensor, &view));
+        CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){0, TNR_END, 1 + strided}, &view));
+        tnr_ticket *tickets[2] = {NULL, NULL};
+        tnr_tensor *made = NULL;
+        for (int away = 1; away <= 2; away++) { /* one after the other: the first has all that one may have */
+            if (ranks_me == 0) {
+                CHECK_OK(tnr_world_send_begin(world, &view.view, away, 0, &tickets[away - 1]));
+            } else if (ranks_me == away) {
+                CHECK_OK(tnr_world_receive_begin(world, 0, 0, heap, &made, &tickets[0]));
+                while (world->flights->state == TNRI_FLIGHT_WAITING) {
+                    bool done = false;
+                    CHECK_OK(tnr_ticket_test(&tickets[0], &done));
+                    CHECK(!done);
+                }
+            }
+            CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS); /* it has accepted, and is away */
+            const uint64_t begin = tnri_milliseconds();
+            while (ranks_me == 0 && tnri_milliseconds() - begin < 20) {
+                bool done = false;
+                CHECK_OK(tnr_ticket_test(&tickets[away - 1], &done));
+                CHECK(!done);
+            }
+        }
+        if (ranks_me == 0) {
+            CHECK_OK(tnr_world_send(world, &view.view, 3, 0));
+        } else if (ranks_me == 3) {
+            CHECK_OK(tnr_world_receive(world, 0, 0, heap, &made));
+        }
+        CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS); /* and back */
+        for (int i = 0; i < 2; i++) {
+            CHECK_OK(tnr_ticket_wait(&tickets[i]));
+        }
+        if (ranks_me != 0) {
+            tnr_view got;
+            CHECK_OK(tnr_tensor_view(made, &got));
+            CHECK_OK(tnr_view_get(&got, (int64_t[]){COUNT - 1}, &value));
+            CHECK(value == 77);
+            CHECK_OK(tnr_tensor_release(&made));
+        }
+        CHECK_OK(tnr_tensor_release(&tensor));
+        CHECK_OK(tnr_world_destroy(&world));
+    }
+}
+
+/*
+ * What a receiver reads out of its neighbour's memory is worth nothing when that one's world has ended, for its lease ended too.
+ */
+static void reading_from_a_world_that_has_ended(void)
+{
+    enum { COUNT = 50000 };
+    tnr_world *world = make_world(false, 10000);
+    tnr_tensor *tensor;
+    tnr_view_mut view;
+    i64_tensor(COUNT, &tensor, &view); /* dense, and of a size that is read */
+    if (ranks_me == 0 && !world->near->reads) {
+        printf("skipped here: ranks may not read each other's memory\n");
+    }
+    if (ranks_me == 0) {
+        tnr_ticket *ticket = NULL;
+        CHECK_OK(tnr_world_send_begin(world, &view.view, 1, 0, &ticket));
+        (void)tnr_set_error(TNR_ERR_IO, "the tape is torn");
+        CHECK_OK(tnr_world_give_up(world, TNR_ERR_IO));
+        CHECK_STATUS(TNR_ERR_IO, tnr_ticket_wait(&ticket));
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    if (ranks_me == 1 && world->near->reads) {
+        CHECK_STATUS(TNR_ERR_PEER, tnr_world_receive_into(world, &view, 0, 0));
+        CHECK_TEXT("the tape is torn");
+        CHECK_STATUS(TNR_ERR_PEER, tnr_world_poisoned(world));
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK_OK(tnr_world_destroy(&world));
+    CHECK_OK(tnr_tensor_release(&tensor));
+}
+
+/* A barrier's patience is for what does not move: a neighbour that takes long to receive, but does, is waited for. */
+static void a_barrier_beside_a_slow_transfer(void)
+{
+    enum { COUNT = 250000, STEP_MS = 15, TIMEOUT_MS = 400 };
+    tnr_world_options options = TNR_WORLD_OPTIONS;
+    tnr_world *world = NULL;
+    options.shared_bytes = 64 << 10;
+    options.timeout_ms = TIMEOUT_MS;
+    MPI_Comm two; /* a third rank would wait without anything moving */
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, ranks_me < 2 ? 0 : ranks_me, 0, &two) == MPI_SUCCESS);
+    CHECK_OK(tnr_world_create(heap, two, &options, &world));
+    CHECK(MPI_Comm_free(&two) == MPI_SUCCESS);
+    tnr_tensor *tensor;
+    tnr_view_mut view;
+    i64_tensor(2 * COUNT, &tensor, &view);
+    CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){0, TNR_END, 2}, &view)); /* strided: piece by piece */
+    tnr_ticket *ticket = NULL;
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    if (ranks_me == 0) {
+        CHECK_OK(tnr_world_send_begin(world, &view.view, 1, 0, &ticket));
+    } else if (ranks_me == 1) {
+        const uint64_t begin = tnri_milliseconds();
+        CHECK_OK(tnr_world_receive_into_begin(world, &view, 0, 0, &ticket));
+        for (bool done = false; !done;) {
+            const struct timespec while_it_computes = {0, STEP_MS * 1000000L};
+            (void)nanosleep(&while_it_computes, NULL);
+            CHECK_OK(tnr_ticket_test(&ticket, &done));
+        }
+        CHECK(tnri_milliseconds() - begin > TIMEOUT_MS); /* longer than the others' patience */
+    }
+    CHECK_OK(tnr_world_barrier(world));
+    CHECK_OK(tnr_ticket_wait(&ticket));
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK_OK(tnr_tensor_release(&tensor));
+    CHECK_OK(tnr_world_destroy(&world));
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
@@ -168,6 +301,9 @@ int main(int argc, char **argv)
         RANK_TEST(a_partner_that_does_not_come),
         RANK_TEST(a_partner_whose_process_is_gone),
         RANK_TEST(an_exchange_that_gets_stuck),
+        RANK_TEST(receivers_that_stay_away),
+        RANK_TEST(reading_from_a_world_that_has_ended),
+        RANK_TEST(a_barrier_beside_a_slow_transfer),
     };
     if (tnr_heap_create(&heap) != TNR_OK) {
         return 1;

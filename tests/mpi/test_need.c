@@ -173,6 +173,44 @@ static void early_headers_are_counted(void)
     arena_end(&arena, region);
 }
 
+/* The same where the home has no room for them. */
+static void early_headers_in_a_full_home(void)
+{
+    enum { SENDS = 20 }; /* more than are on their way at one time */
+    tnr_world_options options = TNR_WORLD_OPTIONS;
+    options.tickets = SENDS;
+    options.timeout_ms = 60000;
+    const tnr_need need = need_of(&options, 0);
+    unsigned char *region = NULL;
+    tnr_domain *arena = arena_for(&need, 2, &region);
+    tnr_world *world = NULL;
+    CHECK_OK(tnr_world_create(arena, MPI_COMM_WORLD, &options, &world));
+    tnr_tensor *tensor = NULL;
+    tnr_view_mut view;
+    const double mine = ranks_me;
+    CHECK_OK(tnr_tensor_full(heap, TNR_F64, 0, NULL, &mine, &tensor));
+    CHECK_OK(tnr_tensor_view_mut(tensor, &view));
+    if (ranks_size > 1 && ranks_me == 0) { /* the last one first: those before it must be kept, and cannot be */
+        CHECK_STATUS(TNR_ERR_MEMORY, tnr_world_receive_into(world, &view, 1, SENDS - 1));
+        CHECK_TEXT("the world's home has no room for the header of a transfer from rank 1, channel 0");
+        CHECK_TEXT("tnr_world_need");
+        CHECK_STATUS(TNR_ERR_MEMORY, tnr_world_poisoned(world));
+    } else if (ranks_me == 1) {
+        tnr_ticket *tickets[SENDS] = {NULL};
+        for (int channel = 0; channel < SENDS; channel++) {
+            CHECK_OK(tnr_world_send_begin(world, &view.view, 0, channel, &tickets[channel]));
+        }
+        for (int channel = 0; channel < SENDS; channel++) {
+            CHECK_STATUS(TNR_ERR_PEER, tnr_ticket_wait(&tickets[channel]));
+            CHECK_TEXT("no room for the header");
+        }
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK_OK(tnr_tensor_release(&tensor));
+    CHECK_OK(tnr_world_destroy(&world));
+    arena_end(&arena, region);
+}
+
 static void what_is_wrong_is_said(void)
 {
     tnr_world_options options = TNR_WORLD_OPTIONS;
@@ -193,9 +231,8 @@ static void what_is_wrong_is_said(void)
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(creation_takes_what_it_says),
-        RANK_TEST(transfers_take_no_more_than_it_says),
-        RANK_TEST(early_headers_are_counted),
+        RANK_TEST(creation_takes_what_it_says), RANK_TEST(transfers_take_no_more_than_it_says),
+        RANK_TEST(early_headers_are_counted),   RANK_TEST(early_headers_in_a_full_home),
         RANK_TEST(what_is_wrong_is_said),
     };
     CHECK_OK(tnr_heap_create(&heap));

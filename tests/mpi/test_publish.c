@@ -91,6 +91,53 @@ static void descriptors_of_all_ranks_are_there_in_order(void)
     end_world(&world);
 }
 
+/* By rank and number, in a second epoch: places of the first are vacant, and not counted; nor are this rank's own that were taken. */
+static void entries_are_found_by_rank(void)
+{
+    tnr_world *world = make_world(false);
+    tnr_world *other = make_world(true);
+    tnr_group *group = make_group();
+    tnr_tensor *taken = NULL;
+    tnr_tensor *more = make_tensor(ranks_me, ranks_me + 1);
+    tnr_slot slot = {7, 7, 7};
+    CHECK_STATUS(TNR_ERR_STALE, tnr_group_find(world, group, 0, 0, &slot));
+    CHECK_OK(tnr_group_publish(world, group));
+    CHECK_OK(tnr_group_find(world, group, ranks_me, 0, &slot));
+    CHECK_OK(tnr_group_unpublish(world, group));
+    CHECK_OK(tnr_group_take(group, slot, &taken)); /* number 0 is gone, and one comes behind the others' places */
+    CHECK_OK(tnr_group_append(group, &more, NULL));
+    CHECK_OK(tnr_group_publish(world, group));
+    for (int rank = 0; rank < ranks_size; rank++) {
+        for (int number = 1; number <= rank + 1; number++) {
+            tnr_tensor *copy = NULL;
+            tnr_view view;
+            const int64_t index[2] = {rank, number + 1};
+            double value = 0;
+            CHECK_OK(tnr_group_find(world, group, rank, (uint32_t)number - 1, &slot));
+            CHECK_OK(tnr_group_fetch(world, group, slot, heap, &copy));
+            CHECK_OK(tnr_tensor_view(copy, &view));
+            CHECK_OK(tnr_view_get(&view, index, &value));
+            CHECK(value == 100.0 * rank + number);
+            CHECK_OK(tnr_tensor_release(&copy));
+        }
+        const tnr_slot before = slot;
+        CHECK_STATUS(TNR_ERR_BOUNDS, tnr_group_find(world, group, rank, (uint32_t)rank + 1, &slot));
+        CHECK_STATUS(TNR_ERR_BOUNDS, tnr_group_find(world, group, rank, UINT32_MAX, &slot));
+        CHECK(memcmp(&slot, &before, sizeof(slot)) == 0);
+    }
+    CHECK_STATUS(TNR_ERR_BOUNDS, tnr_group_find(world, group, -1, 0, &slot));
+    CHECK_STATUS(TNR_ERR_BOUNDS, tnr_group_find(world, group, ranks_size, 0, &slot));
+    CHECK_STATUS(TNR_ERR_FOREIGN, tnr_group_find(other, group, 0, 0, &slot));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_group_find(NULL, group, 0, 0, &slot));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_group_find(world, NULL, 0, 0, &slot));
+    CHECK_STATUS(TNR_ERR_ARGUMENT, tnr_group_find(world, group, 0, 0, NULL));
+    CHECK_OK(tnr_group_unpublish(world, group));
+    CHECK_OK(tnr_group_release(&group));
+    CHECK_OK(tnr_tensor_release(&taken));
+    end_world(&world);
+    end_world(&other);
+}
+
 static void owners_are_leased_until_the_epoch_ends(void)
 {
     tnr_world *world = make_world(false);
@@ -286,13 +333,10 @@ static void ending_is_agreed_on(void)
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(descriptors_of_all_ranks_are_there_in_order),
-        RANK_TEST(owners_are_leased_until_the_epoch_ends),
-        RANK_TEST(epochs_end_and_slots_go_stale),
-        RANK_TEST(a_refusal_on_one_rank_is_one_on_all),
-        RANK_TEST(one_group_is_in_one_world),
-        RANK_TEST(groups_may_be_empty_and_owners_vacated),
-        RANK_TEST(ending_is_agreed_on),
+        RANK_TEST(descriptors_of_all_ranks_are_there_in_order),  RANK_TEST(entries_are_found_by_rank),
+        RANK_TEST(owners_are_leased_until_the_epoch_ends),       RANK_TEST(epochs_end_and_slots_go_stale),
+        RANK_TEST(a_refusal_on_one_rank_is_one_on_all),          RANK_TEST(one_group_is_in_one_world),
+        RANK_TEST(groups_may_be_empty_and_owners_vacated),       RANK_TEST(ending_is_agreed_on),
         RANK_TEST(memory_that_ends_on_one_rank_ends_it_for_all),
     };
     CHECK_OK(tnr_heap_create(&heap));

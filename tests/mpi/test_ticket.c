@@ -401,13 +401,51 @@ static void send_receive_ends_both(void)
     end_world(&world);
 }
 
+/* All tickets that a world may have, all to one rank, and a blocking transfer beside them: each has a number of its own. */
+static void as_many_tickets_as_there_may_be(void)
+{
+    if (ranks_size < 2) {
+        return;
+    }
+    for (int no_shared = 0; no_shared < 2; no_shared++) {
+        tnr_world *world = make_world(no_shared != 0, TNRI_TICKETS_MOST);
+        static tnr_ticket *tickets[TNRI_TICKETS_MOST];
+        tnr_tensor *tensor;
+        tnr_view_mut view;
+        sequence_tensor(TNRI_TICKETS_MOST + 1, &tensor, &view);
+        for (int i = 0; i < TNRI_TICKETS_MOST && ranks_me == 0; i++) {
+            tnr_view_mut one;
+            CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){i, i + 1, 1}, &one));
+            CHECK_OK(tnr_world_send_begin(world, &one.view, 1, i % TNR_WORLD_CHANNELS, &tickets[i]));
+        }
+        for (int i = 0; i < TNRI_TICKETS_MOST && ranks_me == 0; i++) {
+            CHECK_OK(tnr_ticket_wait(&tickets[i]));
+        }
+        for (int i = 0; i < TNRI_TICKETS_MOST && ranks_me == 1; i++) {
+            double value = -1;
+            tnr_view_mut one;
+            CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){TNRI_TICKETS_MOST, TNR_END, 1}, &one));
+            CHECK_OK(tnr_world_receive_into(world, &one, 0, i % TNR_WORLD_CHANNELS));
+            CHECK_OK(tnr_view_get(&one.view, (int64_t[]){0}, &value));
+            CHECK(value == i);
+        }
+        CHECK_OK(tnr_tensor_release(&tensor));
+        end_world(&world);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(storms_of_transfers), RANK_TEST(unaccepted_sends_are_in_nobodys_way),
-        RANK_TEST(tickets_hold_leases), RANK_TEST(tickets_run_out),
-        RANK_TEST(giving_up),           RANK_TEST(refusal_reaches_its_ticket),
-        RANK_TEST(send_receive_halos),  RANK_TEST(send_receive_ends_both),
+        RANK_TEST(storms_of_transfers),
+        RANK_TEST(unaccepted_sends_are_in_nobodys_way),
+        RANK_TEST(tickets_hold_leases),
+        RANK_TEST(tickets_run_out),
+        RANK_TEST(giving_up),
+        RANK_TEST(refusal_reaches_its_ticket),
+        RANK_TEST(send_receive_halos),
+        RANK_TEST(send_receive_ends_both),
+        RANK_TEST(as_many_tickets_as_there_may_be),
     };
     if (tnr_heap_create(&heap) != TNR_OK) {
         return 1;

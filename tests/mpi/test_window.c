@@ -3,7 +3,12 @@
  * Domains in memory that a node shares: slices, engines at work in them, fetching as one copy, and every order of ending.
  *
  * ranks: 1 2 3 4
+ * wraps: posix_fallocate
  */
+#define _POSIX_C_SOURCE 200809L /* sysconf */
+#include <sys/types.h>
+#include <unistd.h>
+
 #include "layouts.h"
 
 static tnr_domain *heap;
@@ -58,6 +63,38 @@ static void slices_are_what_was_asked_for(void)
         CHECK_STATUS(TNR_ERR_MEMORY, tnr_domain_allocate(window, statistics.capacity, 0, &blocks[1]));
         CHECK_OK(tnr_domain_release(window, &blocks[0]));
         CHECK_STATUS(TNR_ERR_STALE, tnr_domain_release(window, &blocks[0]));
+        CHECK_OK(tnr_domain_close(&window));
+    }
+    end_world(&world);
+}
+
+/* How much of shared memory was taken. */
+static int64_t reserved;
+int __real_posix_fallocate(int file, off_t begin, off_t length);
+int __wrap_posix_fallocate(int file, off_t begin, off_t length);
+int __wrap_posix_fallocate(int file, off_t begin, off_t length)
+{
+    reserved += length;
+    return __real_posix_fallocate(file, begin, length);
+}
+
+/* Placed where it is written first: nothing of /dev/shm is taken before, and blocks begin on pages without a word about pages. */
+static void first_touch_takes_nothing_before(void)
+{
+    tnr_world *world = make_world(false);
+    for (int first = 0; first < 2; first++) {
+        tnr_window_options options = TNR_WINDOW_OPTIONS;
+        tnr_domain *window = NULL;
+        tnr_block block;
+        options.bytes = 8 << 20;
+        options.first_touch = first != 0;
+        reserved = 0;
+        CHECK_OK(tnr_window_create(world, heap, &options, &window));
+        CHECK_OK(tnr_domain_allocate(window, 4 << 20, 0, &block));
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        CHECK(first != 0 ? reserved == 0 : reserved >= 8 << 20);
+        CHECK(first == 0 || (uintptr_t)block.address % page == 0);
+        CHECK_OK(tnr_domain_release(window, &block));
         CHECK_OK(tnr_domain_close(&window));
     }
     end_world(&world);
@@ -238,11 +275,9 @@ static void a_refusal_on_one_rank_is_one_on_all(void)
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(slices_are_what_was_asked_for),
-        RANK_TEST(blocks_come_and_go_in_any_order),
-        RANK_TEST(engines_work_in_it),
-        RANK_TEST(tensors_in_it_are_fetched),
-        RANK_TEST(it_does_not_hang_on_its_world),
+        RANK_TEST(slices_are_what_was_asked_for),       RANK_TEST(blocks_come_and_go_in_any_order),
+        RANK_TEST(first_touch_takes_nothing_before),    RANK_TEST(engines_work_in_it),
+        RANK_TEST(tensors_in_it_are_fetched),           RANK_TEST(it_does_not_hang_on_its_world),
         RANK_TEST(a_refusal_on_one_rank_is_one_on_all),
     };
     CHECK_OK(tnr_heap_create(&heap));

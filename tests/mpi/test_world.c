@@ -21,9 +21,8 @@ static unsigned long long blocks_out(tnr_domain *domain)
 
 static void describe(const tnr_world *world, tnr_world_info *info) { CHECK_OK(tnr_world_describe(world, info)); }
 
-/* Worlds that an error ended: MPI keeps the communicator of each till the end, and a request that cannot end with it. */
+/* Worlds that an error ended: MPI keeps the communicator of each till the end. */
 static unsigned long long ended_worlds;
-static unsigned long long endless_requests;
 
 /* What MPI holds for us when no world lives: nothing else. A world of one rank asks, and has two communicators itself. */
 static void nothing_is_held(void)
@@ -32,7 +31,7 @@ static void nothing_is_held(void)
     CHECK_OK(tnr_world_create(heap, MPI_COMM_SELF, NULL, &world));
     tnr_world_info info;
     describe(world, &info);
-    CHECK(info.communicators == ended_worlds + 2 && info.requests == endless_requests);
+    CHECK(info.communicators == ended_worlds + 2 && info.requests == 0);
     CHECK(info.datatypes == 0 && info.tickets == 0);
     CHECK_OK(tnr_world_destroy(&world));
     CHECK(atomic_load(&tnri_mpi_live.communicators) == ended_worlds && atomic_load(&tnri_mpi_live.windows) == 0);
@@ -425,15 +424,16 @@ static void votes_on_words(void)
     for (int index = 0; index < TNRI_VOTE_WORDS; index++) {
         words[index] = index % 3 == 0 ? 0 : index % 3 == 1 ? UINT64_MAX : (uint64_t)index << 32U;
     }
-    CHECK_OK(tnri_vote_same("compare", world, TNR_OK, "first,second,rest", words, TNRI_VOTE_WORDS));
+    CHECK_OK(tnri_vote_over("compare", world->comm, ranks_me, ranks_size, TNR_OK, "first,second,rest", words,
+                            TNRI_VOTE_WORDS));
     static const char *const names[] = {"first", "second", "rest"};
     for (int at = 0; at < TNRI_VOTE_WORDS && ranks_size > 1; at += 7) {
         const uint64_t kept = words[at];
         if (last()) {
             words[at] = 5;
         }
-        CHECK_STATUS(TNR_ERR_PEER,
-                     tnri_vote_same("compare", world, TNR_OK, "first,second,rest", words, TNRI_VOTE_WORDS));
+        CHECK_STATUS(TNR_ERR_PEER, tnri_vote_over("compare", world->comm, ranks_me, ranks_size, TNR_OK,
+                                                  "first,second,rest", words, TNRI_VOTE_WORDS));
         char text[128];
         (void)snprintf(text, sizeof(text), "compare: the ranks do not agree on %s: rank 0 has %llu, rank %d has 5",
                        names[at < 2 ? at : 2], (unsigned long long)kept, ranks_size - 1);
@@ -443,8 +443,8 @@ static void votes_on_words(void)
         if (last()) {
             brought = tnri_fail(TNR_ERR_STALE, "compare: gone");
         }
-        CHECK_STATUS(last() ? TNR_ERR_STALE : TNR_ERR_PEER,
-                     tnri_vote_same("compare", world, brought, "word", words, TNRI_VOTE_WORDS));
+        CHECK_STATUS(last() ? TNR_ERR_STALE : TNR_ERR_PEER, tnri_vote_over("compare", world->comm, ranks_me, ranks_size,
+                                                                           brought, "word", words, TNRI_VOTE_WORDS));
         CHECK_TEXT("gone");
         words[at] = kept;
     }
@@ -617,13 +617,12 @@ static void timeout_says_who_waits(void)
         CHECK_TEXT("the world ended: world_barrier: rank 0 has waited");
         tnr_world_info info;
         describe(world, &info);
-        CHECK(info.poisoned == TNR_ERR_PEER && info.requests == 1); /* the one that cannot end */
+        CHECK(info.poisoned == TNR_ERR_PEER && info.requests == 0); /* taken back */
     }
     (void)MPI_Barrier(MPI_COMM_WORLD);
     CHECK_OK(tnr_world_destroy(&world));
     if (ranks_size > 1 && ranks_me == 0) {
         ended_worlds++;
-        endless_requests++;
     }
     nothing_is_held();
 }

@@ -27,6 +27,8 @@ static void count_end(tnri_dependent *dependent)
     (void)dependent;
     ended++;
 }
+static tnr_ticket *tickets[3]; /* of after_end, begun before MPI's end */
+static tnr_tensor *never = NULL;
 static tnri_dependent in_use = {NULL, NULL, count_finalize, count_end};
 
 static void refused(const char *words)
@@ -88,6 +90,9 @@ int main(int argc, char **argv)
         CHECK_OK(tnr_world_barrier(*all[index]));
     }
     CHECK_OK(tnr_world_destroy(&before_end));
+    for (int channel = 0; channel < 3; channel++) {
+        CHECK_OK(tnr_world_receive_begin(after_end, 0, channel, heap, &never, &tickets[channel]));
+    }
     tnri_dependent_add(busy, &in_use);
     CHECK_STATUS(TNR_ERR_BUSY, tnr_world_destroy(&busy));
     CHECK_OK(tnri_world_enter("test", poisoned));
@@ -110,6 +115,12 @@ int main(int argc, char **argv)
     AFTER(strstr(tnr_last_error(), "world_poisoned: the world ended: test: ended early") != NULL);
     AFTER(tnr_world_describe(poisoned, &info) == TNR_OK && info.poisoned == TNR_ERR_PEER); /* the first reason stays */
     AFTER(tnr_world_rank(after_end) == ranks_me && tnr_world_size(after_end) == ranks_size);
+    bool done = false;
+    AFTER(tnr_ticket_abandon(&tickets[0]) == TNR_OK && tickets[0] == NULL);
+    AFTER(tnr_ticket_wait(&tickets[1]) == TNR_ERR_MPI && tickets[1] == NULL);
+    AFTER(strstr(tnr_last_error(), "MPI was finalised") != NULL);
+    AFTER(tnr_ticket_test(&tickets[2], &done) == TNR_ERR_MPI && done && tickets[2] == NULL);
+    AFTER(tnr_world_describe(after_end, &info) == TNR_OK && info.tickets == 0 && never == NULL);
     AFTER(tnr_world_destroy(&after_end) == TNR_OK && after_end == NULL);
     AFTER(tnr_world_destroy(&busy) == TNR_OK && ended == 1); /* what lived in it ended with it */
     AFTER(tnr_world_destroy(&poisoned) == TNR_OK);

@@ -270,6 +270,45 @@ static void test_part_shapes(void **state)
     assert_false(holds);
 }
 
+/* Where parts begin: every element of the whole is at one rank, where its start and its shape say. */
+static void test_part_starts(void **state)
+{
+    (void)state;
+    const int64_t global[] = {5, 7};
+    const int64_t at[] = {0, 1, 1, 7};
+    const tnr_axis_cut cuts[] = {{2, 0, NULL}, {3, 0, at}};
+    const int owners[] = {3, 1, 0, 4, 5, 6};
+    const tnr_distribution named = {sizeof(tnr_distribution), 2, global, cuts, owners};
+    static const int64_t expected[6][2] = {{0, 0}, {3, 0}, {0, 1}, {3, 1}, {0, 1}, {3, 1}};
+    for (int part = 0; part < 6; part++) {
+        bool holds = false;
+        int64_t starts[2] = {9, 9};
+        assert_int_equal(tnr_distribution_starts(&named, 8, owners[part], &holds, starts), TNR_OK);
+        assert_true(holds && starts[0] == expected[part][0] && starts[1] == expected[part][1]);
+    }
+    bool holds = true;
+    int64_t starts[2] = {9, 9};
+    assert_int_equal(tnr_distribution_starts(&named, 8, 2, &holds, starts), TNR_OK);
+    assert_true(!holds && starts[0] == 0 && starts[1] == 0);
+    /* blocks of 2 dealt to three: 0 1 | 2 3 | 4, and one rank more has none */
+    const int64_t five[] = {5};
+    const tnr_axis_cut dealt = {4, 2, NULL};
+    const tnr_distribution blocks = {sizeof(tnr_distribution), 1, five, &dealt, NULL};
+    static const int64_t first[] = {0, 2, 4, 5};
+    for (int rank = 0; rank < 4; rank++) {
+        int64_t start = 9;
+        assert_int_equal(tnr_distribution_starts(&blocks, 4, rank, &holds, &start), TNR_OK);
+        assert_true(holds && start == first[rank]);
+    }
+    const tnr_distribution scalar = {sizeof(tnr_distribution), 0, NULL, NULL, NULL};
+    assert_int_equal(tnr_distribution_starts(&scalar, 5, 0, &holds, NULL), TNR_OK);
+    assert_true(holds);
+    assert_int_equal(tnr_distribution_starts(&blocks, 4, 0, &holds, NULL), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_distribution_starts(&blocks, 4, 0, NULL, starts), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_distribution_starts(&blocks, 4, 4, &holds, starts), TNR_ERR_BOUNDS);
+    assert_int_equal(tnr_distribution_starts(NULL, 4, 0, &holds, starts), TNR_ERR_ARGUMENT);
+}
+
 /* No cuts: one part, as if each axis were cut into one. */
 static void test_nothing_is_cut(void **state)
 {
@@ -364,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_few_stretches),
         cmocka_unit_test(test_blocks_that_do_not_fit_64_bits),
         cmocka_unit_test(test_part_shapes),
+        cmocka_unit_test(test_part_starts),
         cmocka_unit_test(test_nothing_is_cut),
         cmocka_unit_test(test_what_is_wrong_is_said),
         cmocka_unit_test(test_hashes_differ),

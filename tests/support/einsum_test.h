@@ -13,7 +13,7 @@
 #include "support/storage_test.h"
 #include "tenure/tenure.h"
 
-enum { MOST_OPERANDS = 6, MOST_LABELS = 8 };
+enum { MOST_OPERANDS = 6, MOST_LABELS = 16, RANDOM_LABELS = 8 };
 
 typedef struct term {
     int rank;
@@ -126,7 +126,7 @@ static inline sum_case random_case(int most, int64_t loop)
         memset(&c, 0, sizeof c);
         c.dtype = (tnr_dtype[]){TNR_F32, TNR_F64, TNR_C32, TNR_C64}[within(0, 3)];
         c.count = (int)within(1, most);
-        c.labels = (int)within(1, MOST_LABELS);
+        c.labels = (int)within(1, RANDOM_LABELS);
         const bool large = chance(8);
         for (int i = 0; i < c.labels; i++) {
             c.extents[i] = chance(60) ? 0 : chance(6) ? 1 : within(1, large ? 24 : 5);

@@ -6,90 +6,31 @@
  */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp, posix_spawn */
 
-#include <fcntl.h>
 #include <setjmp.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "nifti_file.h"
-
-extern char **environ; /* unistd.h does not declare it */
-
-enum { TEXT_BYTES = 8192, MOST_WORDS = 12 };
+#include "support/run_program.h"
 
 static char folder[] = "/tmp/tenure-denoise-XXXXXX";
 static char program[4096];
 
-/* What one run of the program left behind. */
-typedef struct outcome {
-    int code; /* exit code, or -1 */
-    char out[TEXT_BYTES];
-    char err[TEXT_BYTES];
-} outcome;
-
 static void in_folder(const char *name, char path[128]) { (void)snprintf(path, 128, "%s/%s", folder, name); }
 
-static void load(const char *path, char text[TEXT_BYTES])
-{
-    const long length = nifti_read_bytes(path, text, TEXT_BYTES - 1);
-    assert_true(length >= 0);
-    text[length] = '\0';
-}
+static outcome run(const char *const *words) { return run_program(program, folder, words); }
 
-/* Run the program with these words after its name, NULL at the end. */
-static outcome run(const char *const *words)
-{
-    outcome result = {.code = -1};
-    char out[128];
-    char err[128];
-    char *arguments[MOST_WORDS + 2] = {program};
-    posix_spawn_file_actions_t actions;
-    pid_t child = 0;
-    int status = 0;
-    in_folder("stdout", out);
-    in_folder("stderr", err);
-    for (int i = 0; words[i] != NULL; i++) {
-        assert_true(i < MOST_WORDS);
-        arguments[i + 1] = (char *)(uintptr_t)words[i];
-    }
-    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
-    assert_int_equal(posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600), 0);
-    assert_int_equal(posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT | O_TRUNC, 0600), 0);
-    assert_int_equal(posix_spawn(&child, program, &actions, NULL, arguments, environ), 0);
-    assert_int_equal(posix_spawn_file_actions_destroy(&actions), 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    load(out, result.out);
-    load(err, result.err);
-    return result;
-}
+static bool exists(const char *path) { return run_exists(path); }
 
-static bool exists(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
-}
-
-/* One line that holds `fragment`, exit code 1, silence on stdout. */
 static void assert_refused(const char *const *words, const char *fragment)
 {
-    const outcome result = run(words);
-    const char *end = strchr(result.err, '\n');
-    if (result.code != 1 || end == NULL || end[1] != '\0' || result.out[0] != '\0' ||
-        strstr(result.err, fragment) == NULL || strncmp(result.err, "denoise: ", 9) != 0) {
-        fail_msg("expected one line with \"%s\" and code 1; code %d, stdout \"%s\", stderr \"%s\"", fragment,
-                 result.code, result.out, result.err);
-    }
+    run_refused(program, folder, "denoise", words, fragment);
 }
 
 /* The program refuses the input, and leaves no picture. */
@@ -364,12 +305,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    char path[128];
-    in_folder("stdout", path);
-    (void)remove(path);
-    in_folder("stderr", path);
-    (void)remove(path);
-    return rmdir(folder);
+    return run_remove_folder(folder);
 }
 
 int main(void)

@@ -204,7 +204,7 @@ static tnr_status run_in_exactly(tnr_dtype dtype, int64_t n, bool at_once, uint6
     uint64_t bytes;
     uint64_t control;
     options.pool_max_bytes = 0; /* an output's bytes go back at once */
-    catalogue_ok(tnr_matmul_need(dtype, n, n, n, 1, &term), "need of the product");
+    catalogue_ok(tnr_matmul_need(dtype, n, n, n, 0, &term), "need of the product");
     if (at_once) {
         options.scratch_bytes = term.bytes;
     } else {
@@ -279,12 +279,12 @@ static void test_scratch_is_kept_and_grows(void **state)
     catalogue_ok(tnr_domain_statistics_get(heap, &before), "statistics");
     catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "30");
     catalogue_ok(tnr_domain_statistics_get(heap, &after), "statistics");
-    catalogue_ok(tnr_matmul_need(TNR_F64, 30, 30, 30, 1, &need), "need");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 30, 30, 30, 0, &need), "need");
     assert_true(after.blocks == before.blocks + 1 && after.bytes == before.bytes + need.bytes);
     catalogue_ok(tnr_matmul_into(engine, &large_back, &large.view, NULL, &out), "90");
     catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "30 again");
     catalogue_ok(tnr_domain_statistics_get(heap, &after), "statistics");
-    catalogue_ok(tnr_matmul_need(TNR_F64, 90, 90, 90, 1, &need), "need");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 90, 90, 90, 0, &need), "need");
     assert_true(after.blocks == before.blocks + 1 && after.bytes == before.bytes + need.bytes);
     assert_true(after.allocations == before.allocations + 2);
     catalogue_ok(tnr_engine_destroy(&engine), "destroy");

@@ -2,6 +2,8 @@
 /* Which CPUs an engine works on, what it says of itself, what it needs, and every refusal of its options. */
 #include "support/team_test.h"
 
+#include <sys/wait.h>
+
 static tnr_domain *heap;
 static tnr_topology *topology;
 
@@ -113,11 +115,81 @@ static void describes_a_serial_engine(void **state)
     assert_false(info.threads);
     assert_int_equal(tnr_cpu_set_count(&info.cpus), 0);
     assert_true(strlen(info.isa) > 0);
-    assert_true(strcmp(info.blas, "blis") == 0 || strcmp(info.blas, "portable") == 0);
+    assert_true(strcmp(info.blas, "blis") == 0 || strcmp(info.blas, "own") == 0);
     assert_true(info.l2_bytes > 0);
     EXPECT(TNR_ERR_ARGUMENT, tnr_engine_describe(NULL, &info));
     EXPECT(TNR_ERR_ARGUMENT, tnr_engine_describe(engine, NULL));
     OK(tnr_engine_destroy(&engine));
+}
+
+static void products_are_of_the_source_that_is_named(void **state)
+{
+    (void)state;
+    tnr_engine *engine = NULL;
+    tnr_engine_options options = TNR_ENGINE_OPTIONS;
+    options.products = TNR_PRODUCTS_OWN;
+    OK(tnr_engine_create(heap, &options, &engine));
+    assert_string_equal(info_of(engine).blas, "own");
+    OK(tnr_engine_destroy(&engine));
+    options.products = TNR_PRODUCTS_BLIS;
+    tnr_feature_set features;
+    tnr_features(&features);
+    if (strcmp(features.blis, "off") == 0) {
+        EXPECT(TNR_ERR_UNSUPPORTED, tnr_engine_create(heap, &options, &engine));
+    } else {
+        OK(tnr_engine_create(heap, &options, &engine));
+        assert_string_equal(info_of(engine).blas, "blis");
+        OK(tnr_engine_destroy(&engine));
+    }
+    options.products = (tnr_product_source)7;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_engine_create(heap, &options, &engine));
+    options.products = (tnr_product_source)-1;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_engine_create(heap, &options, &engine));
+}
+
+/* What becomes of an engine in a process whose environment has that word: the status, or 100 and more for what it would be. */
+static int in_an_environment(const char *word, tnr_product_source products)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        tnr_domain *own_heap = NULL;
+        tnr_engine *engine = NULL;
+        tnr_engine_options options = TNR_ENGINE_OPTIONS;
+        tnr_engine_info info;
+        options.products = products;
+        if (setenv("TENURE_PRODUCTS", word, 1) != 0 || tnr_heap_create(&own_heap) != TNR_OK) {
+            _exit(99);
+        }
+        const tnr_status status = tnr_engine_create(own_heap, &options, &engine);
+        if (status != TNR_OK) {
+            _exit((int)status);
+        }
+        if (tnr_engine_describe(engine, &info) != TNR_OK) {
+            _exit(98);
+        }
+        _exit(strcmp(info.blas, "own") == 0 ? 100 : strcmp(info.blas, "blis") == 0 ? 101 : 97);
+    }
+    int how = 0;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    return WEXITSTATUS(how);
+}
+
+/* Before the process asks for its own: the environment is read once. */
+static void the_environment_names_a_source(void **state)
+{
+    (void)state;
+    tnr_feature_set features;
+    tnr_features(&features);
+    const bool has_blis = strcmp(features.blis, "off") != 0;
+    assert_int_equal(in_an_environment("own", TNR_PRODUCTS_AUTOMATIC), 100);
+    assert_int_equal(in_an_environment("blis", TNR_PRODUCTS_AUTOMATIC), has_blis ? 101 : (int)TNR_ERR_UNSUPPORTED);
+    assert_int_equal(in_an_environment("blis", TNR_PRODUCTS_OWN), 100);
+    assert_int_equal(in_an_environment("BLIS", TNR_PRODUCTS_AUTOMATIC), (int)TNR_ERR_ARGUMENT);
+    assert_int_equal(in_an_environment("blis or whatever is much longer than any word", TNR_PRODUCTS_AUTOMATIC),
+                     (int)TNR_ERR_ARGUMENT);
+    assert_true(in_an_environment("", TNR_PRODUCTS_AUTOMATIC) >= 100);
 }
 
 static void works_on_one_cpu_of_each_core_by_default(void **state)
@@ -244,10 +316,12 @@ static void needs_are_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_environment_names_a_source), /* first */
         cmocka_unit_test(without_a_topology_nothing_can_be_chosen),
         cmocka_unit_test(what_is_not_there_is_refused),
         cmocka_unit_test(a_described_machine_has_no_cpus_to_work_on),
         cmocka_unit_test(describes_a_serial_engine),
+        cmocka_unit_test(products_are_of_the_source_that_is_named),
         cmocka_unit_test(works_on_one_cpu_of_each_core_by_default),
         cmocka_unit_test(works_on_the_cpus_of_a_node),
         cmocka_unit_test(has_as_many_workers_as_it_is_told),

@@ -80,7 +80,7 @@ static int compute(tnr_engine *engine)
     return tnr_tensor_release(&input) == TNR_OK && right ? 0 : 5;
 }
 
-/* Large enough for BLIS, which has mutexes of its own. */
+/* Large enough for the kernels of register tiles. */
 static int multiply(tnr_engine *engine)
 {
     enum { EXTENT = 32 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each matrix-product kernel by itself, of every instruction set that this machine has, against a naive loop: every dtype, sizes
+ * Each matrix-product kernel by itself, the library's own and with BLIS's tiles, against a naive loop: every dtype, sizes
  * around the register tiles and the blocks, strides of any sign and 0, conjugation, scalars. The engine chooses among these; here none
  * can hide behind another.
  */
@@ -100,32 +100,48 @@ static void load(tnr_dtype dtype, const char *first, int64_t element, long doubl
     }
 }
 
-typedef enum kernel { TINY, SMALL, BLOCKED } kernel;
+typedef enum kernel { TINY, SMALL, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
 
 static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
-    const tnri_product_kernel *kernels = tnri_product_kernel_of(engine->isa, dtype);
-    return which != SMALL || (gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= kernels->step);
+    const tnri_product_kernel *kernels = &engine->products->of[dtype];
+    const bool in_vectors = gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= kernels->step;
+    switch (which) {
+    case SMALL:
+        return in_vectors;
+    case BY_COLUMNS:
+        return gemm->n == 1 && gemm->a_row == 1;
+    case BY_ROWS:
+        return gemm->n == 1;
+    case OUTER:
+        return gemm->k == 1 && in_vectors;
+    default:
+        return true;
+    }
 }
 
 static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
-    const tnri_product_kernel *kernels = tnri_product_kernel_of(engine->isa, dtype);
-    if (which == TINY) {
-        kernels->tiny(gemm);
-    } else if (which == SMALL) {
-        kernels->small(gemm);
+    const tnri_product_kernel *kernels = &engine->products->of[dtype];
+    void (*const alone[])(const tnri_gemm *) = {kernels->tiny, kernels->small, kernels->by_columns, kernels->by_rows,
+                                                kernels->outer};
+    if (which != BLOCKED) {
+        alone[which](gemm);
     } else {
-        tnri_product product = {.dtype = dtype, .finish = gemm->finish, .a = gemm->a, .b = gemm->b, .c = gemm->c};
+        tnri_product product = {.dtype = dtype, .finish = gemm->finish};
         tnri_product_one(&product.m, gemm->m, gemm->a_row, 0, gemm->c_row);
         tnri_product_one(&product.n, gemm->n, 0, gemm->b_column, gemm->c_column);
         tnri_product_one(&product.k, gemm->k, gemm->a_column, gemm->b_row, 0);
         product.batch.size = 1;
+        tnri_product_prepare(engine, &product);
+        product.way = TNRI_PRODUCT_BLOCKS; /* also where another way is chosen */
+        product.blocks =
+            tnri_product_choose_blocks(product.kernel, dtype, product.m.size, product.n.size, product.k.size);
+        const uint64_t bytes = tnri_product_scratch(&product, 1);
         void *scratch;
-        const uint64_t bytes = tnri_product_bytes(kernels, dtype, gemm->m, gemm->n, gemm->k, 1);
         assert_int_equal(tnri_engine_scratch(engine, bytes, &scratch), TNR_OK);
         memset(scratch, 0xFF, (size_t)bytes); /* NaN: padding that leaks shows */
-        assert_int_equal(tnri_product_run(engine, &product), TNR_OK);
+        assert_int_equal(tnri_product_run(engine, &product, gemm->a, gemm->b, gemm->c), TNR_OK);
         void *after;
         assert_int_equal(tnri_engine_scratch(engine, 0, &after), TNR_OK);
         assert_ptr_equal(after, scratch); /* it took no more than it said */
@@ -136,7 +152,7 @@ static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
     const bool complex = catalogue_is_complex(dtype);
-    const bool wild = which != SMALL && catalogue_below(&numbers, 4) != 0;
+    const bool wild = which != SMALL && which != OUTER && catalogue_below(&numbers, 4) != 0;
     operand a = make_operand(dtype, m, k, wild, true);
     operand b = make_operand(dtype, k, n, wild, true);
     operand c = make_operand(dtype, m, n, wild, false);
@@ -193,8 +209,10 @@ static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k
                 long double found_im;
                 load(dtype, old, i * c.row + j * c.column, &old_re, &old_im);
                 load(dtype, c.first, i * c.row + j * c.column, &found_re, &found_im);
-                const long double want_re = alpha_re * re - alpha_im * im + (gemm.finish.overwrite ? 0.0L : beta_re * old_re);
-                const long double want_im = alpha_re * im + alpha_im * re + (gemm.finish.overwrite ? 0.0L : beta_re * old_im);
+                const long double want_re =
+                    alpha_re * re - alpha_im * im + (gemm.finish.overwrite ? 0.0L : beta_re * old_re);
+                const long double want_im =
+                    alpha_re * im + alpha_im * re + (gemm.finish.overwrite ? 0.0L : beta_re * old_im);
                 const long double bound = epsilon * 64.0L * (8.0L + (long double)k);
                 if (!(fabsl(found_re - want_re) <= bound && fabsl(found_im - want_im) <= bound)) {
                     fail_msg("kernel %d %s %lldx%lldx%lld: [%lld, %lld] is %Lg %Lg, expected %Lg %Lg", (int)which,
@@ -242,6 +260,30 @@ static void test_small_kernel(void **state)
     assert_true(check_sizes(SMALL, 17, 300) > 50);
 }
 
+static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int rounds)
+{
+    int taken = 0;
+    for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
+        for (int round = 0; round < rounds; ++round) {
+            taken += check(which, (tnr_dtype)dtype, 1 + catalogue_below(&numbers, m), 1 + catalogue_below(&numbers, n),
+                           1 + catalogue_below(&numbers, k));
+        }
+    }
+    return taken;
+}
+
+/* Around what is held on the stack, and what is gathered at a time. */
+static void test_vector_kernels(void **state)
+{
+    (void)state;
+    assert_true(check_shapes(BY_COLUMNS, 40, 1, 40, 300) > 100);
+    assert_true(check_shapes(BY_COLUMNS, 1200, 1, 20, 20) > 10);
+    assert_true(check_shapes(BY_ROWS, 40, 1, 40, 300) == 1200);
+    assert_true(check_shapes(BY_ROWS, 12, 1, 1200, 20) == 80);
+    assert_true(check_shapes(BY_ROWS, 1, 1, 1200, 20) == 80);
+    assert_true(check_shapes(OUTER, 60, 30, 1, 300) > 100);
+}
+
 static void test_blocked_product(void **state)
 {
     (void)state;
@@ -250,6 +292,10 @@ static void test_blocked_product(void **state)
     /* Past every block boundary, on either side: depth 256, and some rows and columns. */
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 301, 9, 300));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 1030, 5, 7));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 701, 11, 290));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 701, 11, 290));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 29, 300, 259));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 5, 2117, 258));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 257, 33, 517));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 2, 4200, 17));
@@ -257,20 +303,39 @@ static void test_blocked_product(void **state)
     }
 }
 
-static int open_engine(void **state)
+static int open_engine(void **state, tnr_product_source products)
 {
     tnr_domain *heap = NULL;
-    if (tnr_heap_create(&heap) != TNR_OK || tnr_engine_create(heap, NULL, &engine) != TNR_OK) {
+    tnr_engine_options options = TNR_ENGINE_OPTIONS;
+    options.products = products;
+    if (tnr_heap_create(&heap) != TNR_OK || tnr_engine_create(heap, &options, &engine) != TNR_OK) {
         return -1;
     }
     *state = heap;
     return 0;
 }
 
+static int open_own(void **state) { return open_engine(state, TNR_PRODUCTS_OWN); }
+
+static int open_blis(void **state) { return open_engine(state, TNR_PRODUCTS_BLIS); }
+
 static int close_engine(void **state)
 {
     tnr_domain *heap = *state;
     return tnr_engine_destroy(&engine) == TNR_OK && tnr_domain_close(&heap) == TNR_OK ? 0 : -1;
+}
+
+static void test_blis_is_refused(void **state)
+{
+    (void)state;
+    tnr_domain *heap = NULL;
+    tnr_engine *none = NULL;
+    tnr_engine_options options = TNR_ENGINE_OPTIONS;
+    options.products = TNR_PRODUCTS_BLIS;
+    assert_int_equal(tnr_heap_create(&heap), TNR_OK);
+    assert_int_equal(tnr_engine_create(heap, &options, &none), TNR_ERR_UNSUPPORTED);
+    assert_null(none);
+    assert_int_equal(tnr_domain_close(&heap), TNR_OK);
 }
 
 int main(void)
@@ -279,7 +344,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiny_kernel),
         cmocka_unit_test(test_small_kernel),
+        cmocka_unit_test(test_vector_kernels),
         cmocka_unit_test(test_blocked_product),
     };
-    return cmocka_run_group_tests(tests, open_engine, close_engine);
+    const int failed = cmocka_run_group_tests_name("own", tests, open_own, close_engine);
+    tnr_feature_set features;
+    tnr_features(&features);
+    if (strcmp(features.blis, "off") == 0) {
+        print_message("BLIS is not built in: its tiles are not tested, but refused\n");
+        const struct CMUnitTest refusal[] = {cmocka_unit_test(test_blis_is_refused)};
+        return failed + cmocka_run_group_tests_name("blis", refusal, NULL, NULL);
+    }
+    return failed + cmocka_run_group_tests_name("blis", tests, open_blis, close_engine);
 }

@@ -54,6 +54,9 @@ typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 #endif
 
+/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read as they lie. */
+typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
+
 /* Elements by size, for packing. */
 typedef struct bytes_16 {
     uint64_t half[2];
@@ -85,6 +88,7 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #define pack_c32 pack_8
 #define pack_c64 pack_16
 
+#define SUMS_REALS 2048 /* of a column of sums, on the stack */
 #define TEMPLATE "product_tile.tmpl.h"
 #define DTYPES DTYPES_FLOAT
 #include "each_dtype.inl.h"
@@ -92,7 +96,9 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
                                     VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_direct_##dtype), \
-                                    PICK_##dtype(small_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
+                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
+                                    PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
+                                    PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
                                     PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype)}
 /* clang-format on */
 

@@ -59,11 +59,19 @@ typedef struct tnri_product_kernel {
     int step;   /* elements of a vector */
     /* From packed slices. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
-    /* The same from operands as they lie, rows of a being neighbours: all mr rows and all nr columns are read. */
+    /* The same from operands as they lie, rows of a being neighbours: all mr rows and all nr columns are read. NULL: not offered. */
     void (*tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,
                         const tnri_tile *tile, const tnri_finish *finish);
+    /* The end of a tile whose sums another has made: columns of `rows` reals, a complex column being two of them. */
+    void (*finish)(const void *sums, int rows, const tnri_tile *tile, const tnri_finish *finish);
     /* Without packing anything: rows of a and of c are neighbours, m >= step. */
     void (*small)(const tnri_gemm *g);
+    /* n is 1: rows of a are neighbours. */
+    void (*by_columns)(const tnri_gemm *g);
+    /* n is 1: best where elements of a and of b along k are neighbours. */
+    void (*by_rows)(const tnri_gemm *g);
+    /* k is 1: rows of a and of c are neighbours, m >= step. */
+    void (*outer)(const tnri_gemm *g);
     /* Without packing, vectors or a question asked. */
     void (*tiny)(const tnri_gemm *g);
     /* c = alpha * a * b + beta * c, element by element. */

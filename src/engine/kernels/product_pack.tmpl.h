@@ -1,20 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packing of elements of one size: E the type, QUAD a vector of four or undefined, SIZED(x) the suffix. See product_kernels.h. */
 
-/* Slices whose rows are neighbours: some 16 bytes at a time per k. */
-static void SIZED(pack_unit)(E *restrict to, const E *restrict from, const int64_t *depths, int64_t depth, int slice)
+/* Whole slices side by side, all of whose rows are neighbours: the rows of one k at a time, for lines are read once then. */
+static inline ALWAYS_INLINE void SIZED(pack_runs)(char *to, const E *from, const int64_t *depths, int64_t depth,
+                                                  int bytes, int slices)
+{
+    const size_t next = (size_t)bytes * (size_t)depth;
+    for (int64_t p = 0; p < depth; ++p, to += bytes) {
+        const char *source = (const char *)(from + depths[p]);
+        char *target = to;
+        const uintptr_t rows_after = (uintptr_t)source + (uintptr_t)(slices * bytes);
+        for (int at = 0; at < slices * bytes; at += 64) { /* likely to be packed next */
+            __builtin_prefetch((const void *)(rows_after + (uintptr_t)at), 0, 3);
+        }
+        for (int i = 0; i < slices; ++i, source += bytes, target += next) {
+            memcpy(target, source, (size_t)bytes);
+        }
+    }
+}
+
+static void SIZED(pack_unit)(E *to, const E *from, const int64_t *depths, int64_t depth, int slice, int slices)
 {
     const int bytes = slice * (int)sizeof(E);
-    for (int64_t p = 0; p < depth; ++p) {
-        const char *source = (const char *)(from + depths[p]);
-        char *target = (char *)(to + p * slice);
-        int at = 0;
-        for (; at + 16 <= bytes; at += 16) {
-            memcpy(target + at, source + at, 16);
-        }
-        for (; at < bytes; at += (int)sizeof(E)) {
-            memcpy(target + at, source + at, sizeof(E));
-        }
+    if (bytes != TILE_VECTORS * VECTOR_BYTES) {
+        SIZED(pack_runs)((char *)to, from, depths, depth, bytes, slices);
+    } else if (slices == 1) {
+        SIZED(pack_runs)((char *)to, from, depths, depth, TILE_VECTORS * VECTOR_BYTES, 1);
+    } else {
+        SIZED(pack_runs)((char *)to, from, depths, depth, TILE_VECTORS * VECTOR_BYTES, slices);
     }
 }
 
@@ -82,13 +95,28 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
 {
     E *to = packed;
     const E *from = elements;
-    for (int64_t i = 0; i < count; i += slice, to += (int64_t)slice * depth) {
+    int64_t i = 0;
+    if (unit) {
+        while (i + slice <= count) { /* of few enough slices that their targets do not push each other out of a cache */
+            int slices = 1;
+            while (slices < 4 && i + (slices + 1) * slice <= count &&
+                   rows[i + slices * slice] == rows[i] + slices * slice) {
+                ++slices;
+            }
+            SIZED(pack_unit)(to, from + rows[i], depths, depth, slice, slices);
+            i += slices * slice;
+            to += (int64_t)slices * slice * depth;
+        }
+    }
+    for (; i < count; i += slice, to += (int64_t)slice * depth) {
         const int live = count - i < slice ? (int)(count - i) : slice;
         if (live < slice) {
             memset(to, 0, (size_t)slice * (size_t)depth * sizeof(E));
         }
-        if (unit && live == slice) {
-            SIZED(pack_unit)(to, from + rows[i], depths, depth, slice);
+        if (unit) {
+            for (int64_t p = 0; p < depth; ++p) {
+                memcpy(to + p * slice, from + rows[i] + depths[p], (size_t)live * sizeof(E));
+            }
         } else if (unit_depth) {
             SIZED(pack_lines)(to, from + depths[0], rows + i, live, depth, slice);
         } else {

@@ -17,9 +17,9 @@
 #define NR (TILE_COLUMNS / PARTS)
 
 /* sums = a times b over k. Steps in REALs, but for b_column: from column to column. */
-static inline ALWAYS_INLINE void NAME(accumulate)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, int64_t k,
-                                                  const REAL *a, int64_t a_step, const REAL *b, int64_t b_row,
-                                                  int64_t b_column)
+static inline ALWAYS_INLINE void NAME(accumulate)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
+                                                  fetch_ahead ahead, int64_t k, const REAL *a, int64_t a_step,
+                                                  const REAL *b, int64_t b_row, int64_t b_column)
 {
     UNROLL
     for (int j = 0; j < nr; ++j) {
@@ -33,6 +33,11 @@ static inline ALWAYS_INLINE void NAME(accumulate)(VEC sums[TILE_COLUMNS][2 * TIL
         UNROLL
         for (int i = 0; i < mv; ++i) {
             rows[i] = *(const LOOSE *)(const void *)(a + i * LANES);
+        }
+        if (ahead == FETCH_B) {
+            __builtin_prefetch((const void *)((uintptr_t)b + 512), 0, 3);
+        } else if (ahead == FETCH_ROWS) { /* the next, of the same column */
+            __builtin_prefetch((const void *)((uintptr_t)a + (uintptr_t)mv * sizeof(VEC)), 0, 3);
         }
         UNROLL
         for (int j = 0; j < nr; ++j) {
@@ -135,12 +140,19 @@ static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TI
     }
 }
 
-static inline ALWAYS_INLINE void NAME(one_tile)(int mv, int64_t k, const REAL *a, int64_t a_step, const REAL *b,
-                                                int64_t b_row, int64_t b_column, const tnri_tile *tile,
+static inline ALWAYS_INLINE void NAME(one_tile)(int mv, fetch_ahead ahead, int64_t k, const REAL *a, int64_t a_step,
+                                                const REAL *b, int64_t b_row, int64_t b_column, const tnri_tile *tile,
                                                 const tnri_finish *finish)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    NAME(accumulate)(sums, mv, TILE_COLUMNS, k, a, a_step, b, b_row, b_column);
+    if (tile->unit) { /* to be there when the sums are */
+        const T *c = (const T *)tile->c + tile->rows[0];
+        for (int j = 0; j < tile->n; ++j) {
+            __builtin_prefetch(c + tile->columns[j], 1, 3);
+            __builtin_prefetch(c + tile->columns[j] + tile->m - 1, 1, 3);
+        }
+    }
+    NAME(accumulate)(sums, mv, TILE_COLUMNS, ahead, k, a, a_step, b, b_row, b_column);
     if (tile->unit && tile->m == mv * STEP && tile->n == NR) {
         NAME(finish_unit)(sums, mv, TILE_COLUMNS, (REAL *)tile->c + tile->rows[0] * PARTS, tile->columns, 0, finish);
     } else {
@@ -149,27 +161,28 @@ static inline ALWAYS_INLINE void NAME(one_tile)(int mv, int64_t k, const REAL *a
 }
 
 /* Few rows: as many vectors as they take. */
-static inline ALWAYS_INLINE void NAME(low_tile)(int64_t k, const REAL *a, int64_t a_step, const REAL *b, int64_t b_row,
-                                                int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
+static inline ALWAYS_INLINE void NAME(low_tile)(fetch_ahead ahead, int64_t k, const REAL *a, int64_t a_step,
+                                                const REAL *b, int64_t b_row, int64_t b_column, const tnri_tile *tile,
+                                                const tnri_finish *finish)
 {
     if (tile->m <= STEP) {
-        NAME(one_tile)(1, k, a, a_step, b, b_row, b_column, tile, finish);
+        NAME(one_tile)(1, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
     } else if (TILE_VECTORS == 2 || tile->m > 2 * STEP) {
-        NAME(one_tile)(TILE_VECTORS, k, a, a_step, b, b_row, b_column, tile, finish);
+        NAME(one_tile)(TILE_VECTORS, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
     } else {
-        NAME(one_tile)(2, k, a, a_step, b, b_row, b_column, tile, finish);
+        NAME(one_tile)(2, ahead, k, a, a_step, b, b_row, b_column, tile, finish);
     }
 }
 
 static void NAME(tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish)
 {
-    NAME(low_tile)(k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
+    NAME(low_tile)(FETCH_B, k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
 }
 
 static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row,
                               int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
 {
-    NAME(low_tile)(k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
+    NAME(low_tile)(FETCH_ROWS, k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
 }
 
 /* ---- Small products --------------------------------------------------------------------------------------------------------- */
@@ -179,7 +192,7 @@ static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     NAME(accumulate)
-    (sums, mv, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+    (sums, mv, nr, false, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
      (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     NAME(finish_unit)(sums, mv, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
 }
@@ -190,7 +203,7 @@ static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, 
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     const int64_t i = g->m - STEP;
     NAME(accumulate)
-    (sums, 1, nr, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+    (sums, 1, nr, false, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
      (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
     int64_t rows[MR];
     int64_t columns[NR];
@@ -266,6 +279,65 @@ static inline ALWAYS_INLINE T NAME(finished)(const tnri_finish *finish, T value,
     return finish->overwrite ? value : NAME(plus)(value, NAME(times)(NAME(scalar)(finish->beta), *c));
 }
 
+/* One line of elements from sums: those of the products with imaginary parts come SUMS_REALS behind. */
+static inline ALWAYS_INLINE void NAME(finish_line)(const REAL *sums, int count, T *c, int64_t c_step,
+                                                   const tnri_finish *finish)
+{
+    const tnri_finish how = *finish;
+#if KIND == KIND_COMPLEX
+    const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;
+    const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
+#endif
+    for (int i = 0; i < count; ++i) {
+#if KIND == KIND_COMPLEX
+        const REAL *re = sums + 2 * i;
+        const REAL *im = re + SUMS_REALS;
+        const T value = {re[0] - sign_a * sign_b * im[1], sign_a * re[1] + sign_b * im[0]};
+#else
+        const T value = sums[i];
+#endif
+        T *to = c + i * c_step;
+        *to = how.add ? NAME(plus)(value, *to) : NAME(finished)(&how, value, to);
+    }
+}
+
+static void NAME(finish)(const void *sums, int rows, const tnri_tile *tile, const tnri_finish *finish)
+{
+    const tnri_finish how = *finish;
+    const REAL *column = sums;
+#if KIND == KIND_COMPLEX
+    const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;
+    const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
+#endif
+    for (int j = 0; j < tile->n; ++j, column += PARTS * rows) {
+        T *to = (T *)tile->c + tile->columns[j];
+#if KIND != KIND_COMPLEX
+        if (tile->unit && (how.plain || how.add)) {
+            T *line = to + tile->rows[0];
+            if (how.plain) {
+                memcpy(line, column, (size_t)tile->m * sizeof(T));
+            } else {
+                for (int i = 0; i < tile->m; ++i) {
+                    line[i] += column[i];
+                }
+            }
+            continue;
+        }
+#endif
+        for (int i = 0; i < tile->m; ++i) {
+#if KIND == KIND_COMPLEX
+            const REAL *re = column + 2 * i;
+            const REAL *im = re + rows;
+            const T value = {re[0] - sign_a * sign_b * im[1], sign_a * re[1] + sign_b * im[0]};
+#else
+            const T value = column[i];
+#endif
+            T *element = to + tile->rows[i];
+            *element = how.add ? NAME(plus)(value, *element) : NAME(finished)(&how, value, element);
+        }
+    }
+}
+
 static void NAME(tiny)(const tnri_gemm *g)
 {
     const T *a = g->a;
@@ -296,8 +368,7 @@ static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, i
     const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
     const T *x = a;
     const T *y = b;
-    T *to = c;
-    TNRI_INDEPENDENT
+    T *restrict to = c;
     for (int64_t i = 0; i < count; ++i) {
         const T value = NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
         to[i * c_step] = NAME(finished)(&how, value, to + i * c_step);
@@ -314,10 +385,4 @@ static void NAME(scale)(const tnri_finish *finish, int64_t count, void *c, int64
     }
 }
 
-#undef VEC
-#undef LOOSE
-#undef LANES
-#undef PARTS
-#undef STEP
-#undef MR
-#undef NR
+#include "product_vector.tmpl.h"
