@@ -27,7 +27,7 @@ typedef bool atomic_bool;
 #define atomic_fetch_sub_explicit(object, value, order) TNRI_PLAIN_SET(object, *(object) - (value))
 #define atomic_fetch_and_explicit(object, value, order) TNRI_PLAIN_SET(object, *(object) & (value))
 #define TNRI_PLAIN_SET(object, value) \
-    _Generic(*(object), uint64_t: tnri_plain_set, unsigned: tnri_plain_exchange)((object), (value))
+    _Generic(*(object), uint64_t : tnri_plain_set, unsigned : tnri_plain_exchange)((object), (value))
 #define atomic_exchange_explicit(object, value, order) tnri_plain_exchange((object), (value))
 #define atomic_compare_exchange_strong_explicit(object, seen, value, success, failure) \
     (*(object) == *(seen) ? (*(object) = (value), true) : (*(seen) = *(object), false))
