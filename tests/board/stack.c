@@ -65,7 +65,7 @@ static void storage_call(const char *name, size_t used)
 static void test_storage(void **state)
 {
     (void)state;
-    static _Alignas(64) unsigned char region[64 * 1024];
+    static _Alignas(64) unsigned char region[192 * 1024];
     const int64_t shape[3] = {5, 4, 3};
     const int turned[3] = {2, 0, 1};
     tnr_domain *arena = NULL;
@@ -83,7 +83,9 @@ static void test_storage(void **state)
     bool granted = false;
     STORAGE(tnr_arena_create(region, sizeof region, NULL, &arena));
     STORAGE(tnr_pool_create(arena, NULL, &pool));
-    STORAGE(tnr_engine_create(arena, NULL, &engine));
+    tnr_engine_options with = TNR_ENGINE_OPTIONS;
+    with.plan_cache_bytes = 0;
+    STORAGE(tnr_engine_create(arena, &with, &engine));
     STORAGE(tnr_tensor_zeros(pool, TNR_F64, 3, shape, &tensor));
     STORAGE(tnr_tensor_view(tensor, &view));
     STORAGE(tnr_view_permute(&view, turned, &other));
@@ -104,7 +106,6 @@ static void test_storage(void **state)
     STORAGE(tnr_domain_close(&pool));
     tnr_topology *topology = NULL;
     tnr_machine *machine = NULL;
-    tnr_engine_options with = TNR_ENGINE_OPTIONS;
     STORAGE(tnr_topology_create(arena, NULL, &topology));
     with.topology = topology;
     STORAGE(tnr_engine_create(arena, &with, &engine));
