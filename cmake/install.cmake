@@ -3,8 +3,11 @@
 
 set(TENURE_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 
-install(TARGETS tenure EXPORT tenureTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(TENURE_HAS_SHARED)
+    install(TARGETS tenure EXPORT tenureTargets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+endif()
 install(TARGETS tenure_static EXPORT tenureStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 set(left_out "")
 if(NOT TENURE_HAS_MPI) # no header without its library
@@ -12,7 +15,6 @@ if(NOT TENURE_HAS_MPI) # no header without its library
 endif()
 install(DIRECTORY include/tenure "${TENURE_GENERATED}/include/tenure" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     FILES_MATCHING PATTERN "*.h" ${left_out})
-install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
 install(EXPORT tenureStaticTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
 
 # Ranks: found with COMPONENTS mpi alone, so that nobody else looks for MPI.

@@ -28,7 +28,9 @@ function(tenure_kernels)
         # No values change by these: nothing reads errno or the exception flags, and with both in mind compilers make no
         # vector code of choices and square roots.
         target_compile_options(${library} PRIVATE -fno-math-errno -fno-trapping-math)
-        if(TENURE_SANITIZE) # each access has its check already: unrolled, kernels would take minutes to compile
+        # Loops as written where a sanitizer checks each access already (unrolled, kernels would take minutes to compile), and
+        # where little code is wanted.
+        if(TENURE_SANITIZE OR TENURE_SMALL)
             target_compile_definitions(${library} PRIVATE TNRI_LOOPS_AS_WRITTEN)
         else()
             target_compile_options(${library} PRIVATE -O3)
@@ -41,7 +43,7 @@ function(tenure_kernels)
         endif()
         set_target_properties(${library} PROPERTIES
             C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
-            C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+            C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ${TENURE_PIC})
         tenure_warnings(${library})
         list(APPEND objects $<TARGET_OBJECTS:${library}>)
     endforeach()

@@ -15,6 +15,7 @@ started=$SECONDS
 need_packages gcc g++ libc6-dev clang clang-format clang-tidy libclang-rt-14-dev cmake ninja-build pkg-config binutils \
     libcmocka-dev libblis-serial-dev libhwloc-dev zlib1g-dev libpng-dev liblapack-dev mricron-data \
     libjemalloc-dev libmimalloc-dev valgrind \
+    gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm \
     qemu-system-x86 busybox-static cpio munge slurmctld slurmd slurm-client openmpi-bin libopenmpi-dev libpmix-dev mpich libmpich-dev \
     util-linux ca-certificates git
 fetch_kernel build-vm

@@ -24,7 +24,7 @@
  * - A result does not depend on the number of workers, bit for bit. Workers compute in the calling thread's floating-point
  *   environment (rounding, flushing of denormals, traps) as it is at the call; flags that they raise stay theirs. On other
  *   machines than x86-64 and 64-bit ARM the direction of rounding alone is handed on.
- * - The calling thread needs 256 KiB of stack.
+ * - The calling thread needs 256 KiB of stack; 8 KiB in builds for microcontrollers (docs/bounded.md).
  *
  * Placement: a new tensor has the placement of the domain that it is made in. The engine's own pool stands over the
  * engine's domain: over a numa domain (topology.h), outputs carry that node.

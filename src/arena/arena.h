@@ -38,10 +38,10 @@ typedef enum tnri_handle_kind {
 typedef struct tnri_slab_chunk tnri_slab_chunk;
 
 typedef struct tnri_handle {
-    _Atomic uint64_t state;
+    TNRI_ATOMIC(uint64_t) state;
     tnr_domain *home;
-    struct tnri_handle *next; /* free list */
-    _Atomic uint32_t kind;    /* tnri_handle_kind */
+    struct tnri_handle *next;   /* free list */
+    TNRI_ATOMIC(uint32_t) kind; /* tnri_handle_kind */
     tnri_slab_chunk *chunk;
 } tnri_handle;
 
@@ -169,14 +169,14 @@ struct tnr_domain {
     const char *keeper; /* who alone may close it, in a word; NULL: the program. Guarded likewise */
     tnr_block record;   /* block of the home that holds this struct, when it is another domain's */
     uint64_t users;     /* guarded by the home's slab lock */
-    _Atomic uint64_t raw_blocks; /* of the users, raw blocks, where the class keeps no list of its own */
-    uint64_t handles;            /* of these, handles that live in it: tensors, drafts, such raw blocks; likewise */
-    uint64_t children;           /* of these, domains over this one that are not closed; guarded likewise */
-    tnr_ledger ledger;           /* guarded by the home's slab lock */
-    _Atomic uint64_t minted;     /* allocation numbers given out */
-    tnri_slab slab;              /* used when home == self */
-    tnri_tally tally;            /* for classes that do not count themselves */
-    void *state;                 /* the class's own */
+    TNRI_ATOMIC(uint64_t) raw_blocks; /* of the users, raw blocks, where the class keeps no list of its own */
+    uint64_t handles;             /* of these, handles that live in it: tensors, drafts, such raw blocks; likewise */
+    uint64_t children;            /* of these, domains over this one that are not closed; guarded likewise */
+    tnr_ledger ledger;            /* guarded by the home's slab lock */
+    TNRI_ATOMIC(uint64_t) minted; /* allocation numbers given out */
+    tnri_slab slab;               /* used when home == self */
+    tnri_tally tally;             /* for classes that do not count themselves */
+    void *state;                  /* the class's own */
 };
 
 /* Give back the record of a domain that nothing uses any more: class close, then the block that holds it. */

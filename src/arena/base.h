@@ -6,9 +6,10 @@
 #ifndef TENURE_ARENA_BASE_H
 #define TENURE_ARENA_BASE_H
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "atomics.h"
+#include "dtypes.h"
 #include "tenure/domain.h"
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------- */
@@ -32,7 +33,18 @@
  * serves bounded builds too. Texts read "operation: what was expected, what was found". A macro, so that compilers see which
  * status it is.
  */
+#ifndef TNRI_SMALL /* 1: least code and stack instead of most speed (TENURE_SMALL) */
+#define TNRI_SMALL 0
+#endif
+#ifndef TNRI_TEXTS
+#define TNRI_TEXTS 1
+#endif
+#if TNRI_TEXTS
 #define tnri_fail(status, ...) (tnri_record_failure(__VA_ARGS__), (status))
+#else /* TENURE_TEXTS=OFF: checked by the compiler, and nothing is left of it */
+#define tnri_fail(status, ...) ((void)sizeof(tnri_no_text(__VA_ARGS__)), (status))
+int tnri_no_text(const char *format, ...) TNRI_PRINTF(1, 2);
+#endif
 void tnri_record_failure(const char *format, ...) TNRI_PRINTF(1, 2) TNRI_COLD;
 
 /* How many texts this thread has recorded: tells whether a program's function that failed left one. Wraps. */
@@ -145,7 +157,7 @@ static inline int tnri_put_decimal(char *text, uint64_t number)
 tnr_status tnri_options_take(const char *op, const void *given, size_t least, void *known, size_t known_size);
 
 /* The next number of a counter, from 1, never twice; TNR_ERR_OVERFLOW at the end. */
-tnr_status tnri_mint_serial(const char *op, _Atomic uint64_t *last, uint64_t *serial);
+tnr_status tnri_mint_serial(const char *op, TNRI_ATOMIC(uint64_t) * last, uint64_t *serial);
 
 /* ---- A lock for a few dozen instructions ----------------------------------------------------------------------------- */
 

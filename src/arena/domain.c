@@ -7,7 +7,7 @@
 tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, tnr_domain *home,
                             tnr_placement placement, tnr_host_access access)
 {
-    static _Atomic uint64_t last_serial;
+    static TNRI_ATOMIC(uint64_t) last_serial;
     TNR_TRY(tnri_mint_serial("domain", &last_serial, &domain->serial));
     domain->kind = kind;
     domain->home = home;

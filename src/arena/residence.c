@@ -2,8 +2,8 @@
 /* Where bytes really are, as the system tells it now, and where a thread may run. Touches none of the bytes. */
 #include "place_internal.h"
 
-/* Pages per question: what stands on the stack is 12 KiB. */
-enum { BATCH = 1024 };
+/* Pages per question: what stands on the stack is 12 KiB, or 384 bytes. */
+enum { BATCH = TNRI_SMALL ? 32 : 1024 };
 
 static void count_page(tnr_residence *residence, int wanted, int found)
 {

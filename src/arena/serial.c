@@ -5,9 +5,9 @@
  */
 #include "arena.h"
 
-static _Atomic uint64_t this_process;
+static TNRI_ATOMIC(uint64_t) this_process;
 
-tnr_status tnri_mint_serial(const char *op, _Atomic uint64_t *last, uint64_t *serial)
+tnr_status tnri_mint_serial(const char *op, TNRI_ATOMIC(uint64_t) * last, uint64_t *serial)
 {
     uint64_t seen = atomic_load_explicit(last, memory_order_relaxed);
     do {

@@ -152,28 +152,37 @@ static double greedy(const tnri_equation *e, tnri_path *path)
 
 /* ---- Exact ------------------------------------------------------------------------------------------------------------------------- */
 
-#define SETS (1 << TNR_EINSUM_EXACT_OPERANDS)
-#define HALF (TNR_EINSUM_EXACT_OPERANDS / 2)
-#define BYTES ((TNRI_LABELS + 7) / 8)
+/* Most operands that are searched for, and bits of a mask of labels that are looked up at once. Small builds have little stack. */
+#if TNRI_SMALL
+#define SEARCHED 6
+#define CHUNK 4
+#else
+#define SEARCHED TNR_EINSUM_EXACT_OPERANDS
+#define CHUNK 8
+#endif
+#define SETS (1 << SEARCHED)
+#define HALF (SEARCHED / 2)
+#define CHUNKS ((TNRI_LABELS + CHUNK - 1) / CHUNK)
+#define CHUNK_MASK ((1U << CHUNK) - 1U)
 
 /* What is known of all sets of operands. A set's bits are those of its operands. */
 typedef struct exact_search {
     const tnri_equation *e;
     uint32_t all;
-    int bytes;                     /* of masks of labels that are in use */
-    double elements[BYTES][256];   /* product of the extents of the labels in one byte of a mask */
-    uint64_t inside[2][1 << HALF]; /* labels of sets of the lower half of the operands, and of the upper */
-    double work[SETS];             /* multiplications of the best path; negative: none */
-    double sizes[SETS];            /* elements of its intermediates, which decide where multiplications do not */
-    uint16_t part[SETS];           /* one side of the last cut */
+    int chunks;                          /* of masks of labels that are in use */
+    double elements[CHUNKS][1 << CHUNK]; /* product of the extents of the labels in one chunk of a mask */
+    uint64_t inside[2][1 << HALF];       /* labels of sets of the lower half of the operands, and of the upper */
+    double work[SETS];                   /* multiplications of the best path; negative: none */
+    double sizes[SETS];                  /* elements of its intermediates, which decide where multiplications do not */
+    uint16_t part[SETS];                 /* one side of the last cut */
 } exact_search;
 
 static double elements_of(const exact_search *s, uint64_t labels)
 {
-    double elements = s->elements[0][labels & 255U];
-    for (int i = 1; i < s->bytes; ++i) {
-        labels >>= 8;
-        elements *= s->elements[i][labels & 255U];
+    double elements = s->elements[0][labels & CHUNK_MASK];
+    for (int i = 1; i < s->chunks; ++i) {
+        labels >>= CHUNK;
+        elements *= s->elements[i][labels & CHUNK_MASK];
     }
     return elements;
 }
@@ -191,13 +200,13 @@ static uint64_t left_of(const exact_search *s, uint32_t set)
 static void table_labels(exact_search *s)
 {
     const tnri_equation *e = s->e;
-    s->bytes = e->labels > 8 ? (e->labels + 7) / 8 : 1;
-    for (int byte = 0; byte < s->bytes; ++byte) {
-        const int labels = e->labels - 8 * byte < 8 ? e->labels - 8 * byte : 8;
-        double *table = s->elements[byte];
+    s->chunks = e->labels > CHUNK ? (e->labels + CHUNK - 1) / CHUNK : 1;
+    for (int chunk = 0; chunk < s->chunks; ++chunk) {
+        const int labels = e->labels - CHUNK * chunk < CHUNK ? e->labels - CHUNK * chunk : CHUNK;
+        double *table = s->elements[chunk];
         table[0] = 1.0;
         for (uint32_t mask = 1; mask < 1U << labels; ++mask) {
-            table[mask] = table[mask & (mask - 1)] * (double)e->extents[8 * byte + (int)tnri_lowest_bit(mask)];
+            table[mask] = table[mask & (mask - 1)] * (double)e->extents[CHUNK * chunk + (int)tnri_lowest_bit(mask)];
         }
     }
     memset(s->inside, 0, sizeof s->inside);
@@ -248,8 +257,8 @@ static void cut(exact_search *s, uint32_t set)
 /* Write down the pairs, those of a set's parts before its own. */
 static void write_down(const exact_search *s, tnri_path *path)
 {
-    uint32_t pending[2 * TNR_EINSUM_EXACT_OPERANDS]; /* sets still to be made, the next one last */
-    uint32_t made[2 * TNR_EINSUM_EXACT_OPERANDS];    /* by number of value */
+    uint32_t pending[2 * SEARCHED]; /* sets still to be made, the next one last */
+    uint32_t made[2 * SEARCHED];    /* by number of value */
     const int count = s->e->count;
     int values = count;
     for (int i = 0; i < count; ++i) {
@@ -278,7 +287,7 @@ static void write_down(const exact_search *s, tnri_path *path)
     }
 }
 
-/* False when there is no path. Takes some 90 KiB of stack. */
+/* False when there is no path. Takes some 90 KiB of stack; 4 KiB in small builds. */
 static TNRI_NOINLINE bool exact(const tnri_equation *e, tnri_path *path)
 {
     exact_search s;
@@ -318,7 +327,7 @@ static tnr_status automatic(const char *op, const tnri_equation *e, tnri_path *p
 {
     path->mode = TNR_EINSUM_GREEDY;
     const double work = greedy(e, path);
-    if (e->count <= TNR_EINSUM_EXACT_OPERANDS && (work < 0.0 || worth_a_search(e->count, work))) {
+    if (e->count <= SEARCHED && (work < 0.0 || worth_a_search(e->count, work))) {
         path->mode = TNR_EINSUM_EXACT;
         return exact(e, path) ? TNR_OK : too_many_axes(op);
     }
@@ -357,6 +366,8 @@ tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const t
     TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT || count <= TNR_EINSUM_EXACT_OPERANDS,
                 TNR_ERR_ARGUMENT, "%s: exact paths are for %d operands at most, found %d", op,
                 TNR_EINSUM_EXACT_OPERANDS, count);
+    TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT || count <= SEARCHED, TNR_ERR_UNSUPPORTED,
+                "%s: this build searches for exact paths of %d operands at most", op, SEARCHED);
     left_to_right(count, path);
     if (path->given) {
         TNR_TRY(as_told(op, count, options, path));

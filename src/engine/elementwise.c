@@ -15,6 +15,13 @@
 #define PICOSECONDS_EACH 125   /* and this is what moving an element is taken to cost there */
 #define SMALL_PLANE 256        /* elements; two axes of so few are one kernel call as they are, in whatever order */
 
+/* Once for each number of inputs, or once for all. */
+#if TNRI_SMALL
+#define INLINED
+#else
+#define INLINED inline __attribute__((always_inline))
+#endif
+
 /* ---- Checks ------------------------------------------------------------------------------------------------------------------- */
 
 static const char *const repeat_advice = ": tnr_view_broadcast repeats a view along axes";
@@ -121,8 +128,8 @@ static TNRI_NOINLINE void compute_large(tnr_engine *engine, const tnri_operation
 }
 
 /* `inputs` is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void
-compute(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, const int inputs, tnri_plane_kernel kernel)
+static INLINED void compute(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, const int inputs,
+                            tnri_plane_kernel kernel)
 {
     const int64_t *strides[1 + TNRI_CALL_INPUTS];
     size_t widths[1 + TNRI_CALL_INPUTS];
@@ -225,9 +232,8 @@ static TNRI_NOINLINE tnr_status compute_apart(tnr_engine *engine, const tnri_ope
 }
 
 /* `inputs`, 1 to 3, is a constant where this is inlined; views beyond it are not looked at. */
-static inline __attribute__((always_inline)) tnr_status inside(tnr_engine *engine, const tnri_operation *op,
-                                                               const int inputs, const tnr_view *a, const tnr_view *b,
-                                                               const tnr_view *c, tnri_target target)
+static INLINED tnr_status inside(tnr_engine *engine, const tnri_operation *op, const int inputs, const tnr_view *a,
+                                 const tnr_view *b, const tnr_view *c, tnri_target target)
 {
     TNRI_CHECK_VIEW(op->name, op->inputs[0], a);
     const tnr_view *like = a;

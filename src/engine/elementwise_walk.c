@@ -18,8 +18,12 @@
 #define SHORT_RUN 8     /* below this many elements, runs are better walked across */
 #define STRIP_LINES 256 /* so many lines at a time then: their cache lines are met again for each element of the run */
 #define CACHE_LINE 64   /* bytes; elements closer than this share one */
-#define TILE_BYTES 8192 /* of one input in a tile */
-#define TILE_RUN 32     /* elements of a run in a tile */
+#if TNRI_SMALL
+#define TILE_BYTES 512 /* of one input in a tile */
+#else
+#define TILE_BYTES 8192
+#endif
+#define TILE_RUN 32         /* elements of a run in a tile */
 #define UNTILED_BYTES 65536 /* planes up to this stay in the cache as they are */
 #define STREAM_BLOCK 1024   /* bytes made in the cache and then streamed, where the kernel does not stream itself */
 #define STREAM_RUN 1024     /* bytes of a run from which on its ends are worth doing apart */

@@ -323,6 +323,14 @@ tnr_status tnri_fail_enumeration(const char *op, const char *name, int value)
 
 tnr_status tnri_fail_unsupported(const char *op, tnr_dtype dtype)
 {
+    static const bool here[TNR_DTYPE_END] = {
+        [TNR_F32] = TNRI_HAS_F32, [TNR_F64] = TNRI_HAS_F64, [TNR_C32] = TNRI_HAS_C32,  [TNR_C64] = TNRI_HAS_C64,
+        [TNR_I32] = TNRI_HAS_I32, [TNR_I64] = TNRI_HAS_I64, [TNR_BOOL] = TNRI_HAS_BOOL};
+    TNR_REQUIRE(here[dtype], TNR_ERR_UNSUPPORTED, "%s: %s is left out of this build (TENURE_DTYPES)", op,
+                tnr_dtype_name(dtype));
+    TNR_REQUIRE(TNRI_HAS_BOOL && TNRI_HAS_I64, TNR_ERR_UNSUPPORTED,
+                "%s: not defined for %s, or for want of the dtype of its result (TENURE_DTYPES)", op,
+                tnr_dtype_name(dtype));
     return tnri_fail(TNR_ERR_UNSUPPORTED, "%s: not defined for %s", op, tnr_dtype_name(dtype));
 }
 

@@ -8,7 +8,7 @@
 #ifndef TENURE_ENGINE_FORK_MARK_INTERNAL_H
 #define TENURE_ENGINE_FORK_MARK_INTERNAL_H
 
-#include <stdatomic.h>
+#include "../arena/base.h"
 #include <stdbool.h>
 #include <sys/types.h>
 

@@ -13,8 +13,8 @@ typedef struct machine_node {
     int node;
     bool computes;    /* CPUs that the machine may use are nearest to it */
     tnri_turn making; /* held while its domain or engine is made; a forked child makes it anew */
-    _Atomic(tnr_domain *) domain;
-    _Atomic(tnr_engine *) engine;
+    TNRI_ATOMIC(tnr_domain *) domain;
+    TNRI_ATOMIC(tnr_engine *) engine;
 } machine_node;
 
 struct tnr_machine {

@@ -6,7 +6,7 @@
 
 const char *tnri_product_environment(void)
 {
-    static _Atomic(const char *) known;
+    static TNRI_ATOMIC(const char *) known;
     static const char none[1];
     const char *word = atomic_load_explicit(&known, memory_order_acquire);
     if (word == NULL) {

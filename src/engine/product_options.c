@@ -4,7 +4,8 @@
 
 bool tnri_has_product(tnr_dtype dtype)
 {
-    static const bool floats[TNR_DTYPE_END] = {[TNR_F32] = true, [TNR_F64] = true, [TNR_C32] = true, [TNR_C64] = true};
+    static const bool floats[TNR_DTYPE_END] = {
+        [TNR_F32] = TNRI_HAS_F32, [TNR_F64] = TNRI_HAS_F64, [TNR_C32] = TNRI_HAS_C32, [TNR_C64] = TNRI_HAS_C64};
     return floats[dtype];
 }
 

@@ -52,6 +52,8 @@ static void do_run(const job *j, const char *a, char *out, int64_t outputs)
     }
 }
 
+#if TNRI_THREADS
+
 static void do_units(void *context, int64_t piece)
 {
     const job *j = context;
@@ -87,6 +89,27 @@ static TNRI_NOINLINE void walk_blocks(tnr_engine *engine, int lanes, const job *
     }
 }
 
+/* On several lanes: units, or, where they are few, blocks of rows. */
+static void walk_lanes(tnr_engine *engine, int lanes, job *j, bool lines)
+{
+    const int64_t wanted = (int64_t)lanes * PIECES_PER_LANE;
+    tnri_reduce_cut(&j->units, lines ? 1 : COLUMN_GRAIN, wanted);
+    const int64_t row_work = lines ? 1 : j->units.run;
+    const int64_t possible = j->rows / (LEAST_BLOCK / row_work + 1);
+    if (j->units.count >= wanted / 2 || possible < 2 || j->kernel->merge == NULL) {
+        j->pieces = j->units.count < wanted ? j->units.count : wanted;
+        tnri_engine_run(engine, lanes, j->pieces, do_units, j);
+        return;
+    }
+    if (lines) { /* one output a unit */
+        tnri_reduce_cut(&j->units, 1, INT64_MAX);
+    }
+    j->blocks = possible < MOST_BLOCKS ? possible : MOST_BLOCKS;
+    walk_blocks(engine, lanes, j);
+}
+
+#endif
+
 void tnri_reduce_walk_arg(tnr_engine *engine, int lanes, const tnri_arg_kernel *kernel, const tnr_view *a, int axis,
                           const tnr_view *out, const char *source, char *target)
 {
@@ -119,29 +142,22 @@ void tnri_reduce_walk_arg(tnr_engine *engine, int lanes, const tnri_arg_kernel *
     const int64_t step = j.step < 0 ? -j.step : j.step;
     const bool lines = kept->shape[0] == 1 || (step < j.across && j.rows > SHORT_LINE);
     j.columns = lines ? 1 : ARG_COLUMNS;
+#if TNRI_THREADS
     if (lanes == 0) {
         lanes = tnri_engine_lanes(engine, 2 * tnri_reduce_time(engine, terms, (size_t)width));
     }
-    if (lanes <= 1) {
-        do {
-            do_run(&j, kept->data[0], kept->data[1], kept->shape[0]);
-        } while (tnri_nest_step(kept, 1));
+    if (lanes > 1) {
+        walk_lanes(engine, lanes, &j, lines);
         return;
     }
-    const int64_t wanted = (int64_t)lanes * PIECES_PER_LANE;
-    tnri_reduce_cut(&j.units, lines ? 1 : COLUMN_GRAIN, wanted);
-    const int64_t row_work = lines ? 1 : j.units.run;
-    const int64_t possible = j.rows / (LEAST_BLOCK / row_work + 1);
-    if (j.units.count >= wanted / 2 || possible < 2) {
-        j.pieces = j.units.count < wanted ? j.units.count : wanted;
-        tnri_engine_run(engine, lanes, j.pieces, do_units, &j);
-        return;
-    }
-    if (lines) { /* one output a unit */
-        tnri_reduce_cut(&j.units, 1, INT64_MAX);
-    }
-    j.blocks = possible < MOST_BLOCKS ? possible : MOST_BLOCKS;
-    walk_blocks(engine, lanes, &j);
+#else
+    (void)engine;
+    (void)lanes;
+    (void)terms;
+#endif
+    do {
+        do_run(&j, kept->data[0], kept->data[1], kept->shape[0]);
+    } while (tnri_nest_step(kept, 1));
 }
 
 static tnr_status inside(const char *op, tnr_engine *engine, bool smallest, const tnr_view *a, int axis,

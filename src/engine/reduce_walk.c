@@ -214,6 +214,7 @@ static bool arrange(job *j, const tnr_view *a, const int64_t *spread, const char
     r->short_line = false;
     r->inner = NULL;
     r->scale = 0.0;
+    r->terms = j->reducer->terms;
     const bool goes = nest.strides[1][0] == 0;
     for (int i = 0; i < nest.rank; ++i) {
         if (nest.strides[1][i] == 0) {
@@ -253,6 +254,8 @@ static bool arrange(job *j, const tnr_view *a, const int64_t *spread, const char
 }
 
 /* ---- The work --------------------------------------------------------------------------------------------------------------- */
+
+#if TNRI_THREADS
 
 static void do_units(void *context, int64_t piece)
 {
@@ -309,6 +312,24 @@ static TNRI_NOINLINE void walk_blocks(tnr_engine *engine, int lanes, const job *
     }
 }
 
+/* On several lanes: units, or, where they are few, blocks of tiles. */
+static void walk_lanes(tnr_engine *engine, int lanes, job *j, int64_t width)
+{
+    const tnri_reduction *r = &j->reduction;
+    const int64_t wanted = (int64_t)lanes * PIECES_PER_LANE;
+    const int64_t grain = r->lines ? r->group : tnri_quotient_up(STRIP_GRAIN, width);
+    tnri_reduce_cut(&j->units, grain, wanted);
+    if (j->units.count >= wanted / 2 || r->tiles < 2 * LEAST_BLOCK || j->reducer->partial == NULL) {
+        j->pieces = j->units.count < wanted ? j->units.count : wanted;
+        tnri_engine_run(engine, lanes, j->pieces, do_units, j);
+        return;
+    }
+    if (r->lines) { /* one line a unit */
+        tnri_reduce_cut(&j->units, r->group, INT64_MAX);
+    }
+    walk_blocks(engine, lanes, j, width, wanted);
+}
+
 static int64_t terms_of(const tnr_view *a)
 {
     int64_t terms = 1;
@@ -318,36 +339,32 @@ static int64_t terms_of(const tnr_view *a)
     return terms;
 }
 
+#endif
+
 void tnri_reduce_walk(tnr_engine *engine, int lanes, const tnri_reducer *reducer, const tnr_view *a,
                       const int64_t *spread, const char *source, char *target, size_t out_width)
 {
     job j;
+    j.reducer = reducer;
     if (!arrange(&j, a, spread, source, target, out_width)) {
         return;
     }
-    const int64_t width = (int64_t)tnr_dtype_size(a->dtype);
     const tnri_reduction *r = &j.reduction;
     tnri_nest *kept = &j.units.kept;
+#if TNRI_THREADS
+    const int64_t width = (int64_t)tnr_dtype_size(a->dtype);
     if (lanes == 0) {
         lanes = tnri_engine_lanes(engine, tnri_reduce_time(engine, terms_of(a), (size_t)width));
     }
-    if (lanes <= 1) {
-        do {
-            reducer->outputs(r, kept->data[1], kept->strides[1][0], kept->data[0], kept->strides[0][0], kept->shape[0]);
-        } while (tnri_nest_step(kept, 1));
+    if (lanes > 1) {
+        walk_lanes(engine, lanes, &j, width);
         return;
     }
-    j.reducer = reducer;
-    const int64_t wanted = (int64_t)lanes * PIECES_PER_LANE;
-    const int64_t grain = r->lines ? r->group : tnri_quotient_up(STRIP_GRAIN, width);
-    tnri_reduce_cut(&j.units, grain, wanted);
-    if (j.units.count >= wanted / 2 || r->tiles < 2 * LEAST_BLOCK) {
-        j.pieces = j.units.count < wanted ? j.units.count : wanted;
-        tnri_engine_run(engine, lanes, j.pieces, do_units, &j);
-        return;
-    }
-    if (r->lines) { /* one line a unit */
-        tnri_reduce_cut(&j.units, r->group, INT64_MAX);
-    }
-    walk_blocks(engine, lanes, &j, width, wanted);
+#else
+    (void)engine;
+    (void)lanes;
+#endif
+    do {
+        reducer->outputs(r, kept->data[1], kept->strides[1][0], kept->data[0], kept->strides[0][0], kept->shape[0]);
+    } while (tnri_nest_step(kept, 1));
 }

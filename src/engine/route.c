@@ -29,7 +29,7 @@ static tnr_status sum_of(const tnri_route_source *source, int32_t node, uint64_t
         tnr_route_input input;
         TNR_TRY(source->at(source->context, i, &input));
         TNR_REQUIRE(input.node != node || tnri_add_u64(sum, input.bytes, &sum), TNR_ERR_OVERFLOW,
-                    "route: the bytes of the inputs on node %d do not fit in 64 bits", node);
+                    "route: the bytes of the inputs on node %d do not fit in 64 bits", (int)node);
     }
     *bytes = sum;
     return TNR_OK;
@@ -64,7 +64,7 @@ static tnr_status single(const tnri_route_source *source, int32_t *node)
     TNR_REQUIRE(one == TNR_NONE || other == TNR_NONE, TNR_ERR_RESIDENCY,
                 "route: inputs lie on nodes %d and %d, where one node was required: copy them to one by "
                 "tnr_tensor_duplicate, or name an engine",
-                one, other);
+                (int)one, (int)other);
     *node = one;
     return TNR_OK;
 }

@@ -106,7 +106,11 @@ void tnri_box_run_strip(const tnri_strips *strips, const tnri_box *box, int axis
                         int64_t begin, int64_t end);
 
 /* A list of boxes; the memory of it is the caller's. */
+#if TNRI_SMALL
+#define TNRI_PATCHES 4
+#else
 #define TNRI_PATCHES 24
+#endif
 
 typedef struct tnri_patch {
     tnri_box box;
@@ -264,7 +268,11 @@ static inline bool tnri_lookup_plain_i32(const tnri_lookup *at, int64_t width)
 }
 
 /* Windows looked up at a time. */
+#if TNRI_SMALL
+#define TNRI_WINDOWS_AT_ONCE 32
+#else
 #define TNRI_WINDOWS_AT_ONCE 1024
+#endif
 
 /* Those of all windows whose places on one axis, that of an entry, are in [begin, end). */
 typedef struct tnri_window_share {

@@ -8,7 +8,7 @@
 
 #include "engine_internal.h"
 
-/* ---- What is asked for (engine_options.c) ------------------------------------------------------------------------------------- */
+/* ---- What is asked for (engine_options.c, engine_cpus.c) ------------------------------------------------------------------------------------- */
 
 /* The defaults with what is given over them; TNR_ERR_ARGUMENT for what fits no topology. */
 tnr_status tnri_engine_options_take(const char *op, const tnr_engine_options *options, tnr_engine_options *taken);

@@ -30,7 +30,7 @@ typedef struct tnri_lane {
     int cpu;
     pthread_t thread;
     tnri_team *team;
-    _Alignas(64) _Atomic uint64_t range; /* of units left: first in the high half, end in the low half */
+    _Alignas(64) TNRI_ATOMIC(uint64_t) range; /* of units left: first in the high half, end in the low half */
 } tnri_lane;
 
 /* A CPU of one of the team's cores, and the lane there: a caller who runs on it stands in for that lane's worker. */

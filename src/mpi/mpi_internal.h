@@ -215,10 +215,10 @@ struct tnr_world {
     int process;
     uint32_t
         epoch; /* counts worlds: the same on all ranks of one, and never the same again in two worlds of one process */
-    tnr_world_options options;  /* defaults filled in */
-    tnri_peer *peers;           /* by rank */
-    atomic_uint inside;         /* a thread is */
-    _Atomic(tnr_status) poison; /* TNR_OK, or what ended it; the text is there before */
+    tnr_world_options options;      /* defaults filled in */
+    tnri_peer *peers;               /* by rank */
+    atomic_uint inside;             /* a thread is */
+    TNRI_ATOMIC(tnr_status) poison; /* TNR_OK, or what ended it; the text is there before */
     char poison_text[TNR_ERROR_TEXT_BYTES];
     tnri_flight *flights; /* in flight, in order of their start */
     tnri_flight *free_flights;

@@ -438,6 +438,9 @@ static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_
 
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
+    if (TNRI_SMALL) { /* what is usual gets no code of its own */
+        return begin(op, operands, count, aliasing, false);
+    }
     if (count == 3   ? try_usual(operands, 3, aliasing)
         : count == 2 ? try_usual(operands, 2, aliasing)
                      : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
@@ -448,7 +451,7 @@ tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, 
 
 tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
-    const bool usual = (count == 1 || count == 2) && try_usual(operands, count, aliasing);
+    const bool usual = !TNRI_SMALL && (count == 1 || count == 2) && try_usual(operands, count, aliasing);
     return usual ? TNR_OK : begin(op, operands, count, aliasing, true);
 }
 

@@ -69,7 +69,7 @@ tnr_status tnr_group_counts(const tnr_group *group, uint32_t *owners, uint32_t *
 tnr_status tnr_group_create(tnr_domain *home, tnr_group **group)
 {
     TNR_REQUIRE(home != NULL && group != NULL, TNR_ERR_ARGUMENT, "group_create: home and group must not be NULL");
-    static _Atomic uint64_t last_serial;
+    static TNRI_ATOMIC(uint64_t) last_serial;
     uint64_t serial;
     TNR_TRY(tnri_mint_serial("group_create", &last_serial, &serial));
     tnr_block record;

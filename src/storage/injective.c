@@ -18,8 +18,17 @@
 /* Most elements that are looked at one by one. */
 #define ENUMERATION_LIMIT 4096
 
-/* Widest span, in units of the strides' gcd, for which enumeration marks a bitmap (4 KiB of stack); wider ones sort. */
+/*
+ * Widest span, in units of the strides' gcd, for which enumeration marks a bitmap (4 KiB of stack); wider ones sort, so many elements
+ * at a time (32 KiB). Small builds need 1 and 2 KiB.
+ */
+#if TNRI_SMALL
+#define BITMAP_BITS 8192U
+#define SORTED_AT_ONCE 256
+#else
 #define BITMAP_BITS 32768U
+#define SORTED_AT_ONCE ENUMERATION_LIMIT
+#endif
 
 /* An axis longer than 1: extent >= 2, |stride|. */
 typedef struct axis {
@@ -98,29 +107,67 @@ static void sink(uint64_t *heap, size_t at, size_t count)
     heap[at] = value;
 }
 
+/* Heap sort; false where two are equal. */
+static bool sort(uint64_t *list, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;) {
+        sink(list, i, count);
+    }
+    for (size_t left = count; left > 1; left--) {
+        const uint64_t largest = list[0];
+        list[0] = list[left - 1];
+        sink(list, 0, left - 1);
+        if (list[0] == largest) {
+            return false;
+        }
+        list[left - 1] = largest;
+    }
+    return true;
+}
+
+static bool is_listed(const uint64_t *sorted, size_t count, uint64_t value)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (sorted[middle] == value) {
+            return true;
+        }
+        if (sorted[middle] < value) {
+            low = middle + 1;
+        } else {
+            count = middle;
+        }
+    }
+    return false;
+}
+
 /*
- * Spans without bound: list the offsets and take them off a heap from the largest down; equal ones come one after the
- * other. 32 KiB of stack, and only for layouts that no usual transform makes; kept out of line so that nobody else pays
- * for the frame.
+ * Spans without bound: sort the offsets, as many as the list holds, and look up those that come after them. Only for layouts that no
+ * usual transform makes; kept out of line so that nobody else pays for the frame.
  */
 __attribute__((noinline)) static bool distinct_by_sorting(int rank, const axis *axes, uint64_t count)
 {
-    uint64_t heap[ENUMERATION_LIMIT];
+    uint64_t list[SORTED_AT_ONCE];
     uint64_t index[TNR_MAX_RANK] = {0};
     uint64_t offset = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        heap[i] = offset;
-        offset = next_offset(rank, axes, index, offset);
-    }
-    for (size_t i = (size_t)count / 2; i-- > 0;) {
-        sink(heap, i, (size_t)count);
-    }
-    for (size_t left = (size_t)count; left > 1; left--) {
-        const uint64_t largest = heap[0];
-        heap[0] = heap[left - 1];
-        sink(heap, 0, left - 1);
-        if (heap[0] == largest) {
+    for (uint64_t first = 0; first < count; first += SORTED_AT_ONCE) {
+        size_t listed = 0;
+        for (; listed < SORTED_AT_ONCE && first + listed < count; listed++) {
+            list[listed] = offset;
+            offset = next_offset(rank, axes, index, offset);
+        }
+        if (!sort(list, listed)) {
             return false;
+        }
+        uint64_t later[TNR_MAX_RANK];
+        memcpy(later, index, sizeof later);
+        uint64_t at = offset;
+        for (uint64_t i = first + listed; i < count; i++) {
+            if (is_listed(list, listed, at)) {
+                return false;
+            }
+            at = next_offset(rank, axes, later, at);
         }
     }
     return true;

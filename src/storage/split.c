@@ -23,7 +23,7 @@ static tnr_status check_view(const char *op, const tnr_view *view)
 void tnri_mark_parts(tnr_view_mut *parts, size_t count)
 {
     /* One number for all: what makes two views siblings is that it is the same, and never another split's. */
-    static _Atomic uint64_t last_split;
+    static TNRI_ATOMIC(uint64_t) last_split;
     const uint64_t split = atomic_fetch_add_explicit(&last_split, 1, memory_order_relaxed) + 1;
     for (size_t index = 0; index < count; index++) {
         parts[index].view.split = split;

@@ -43,6 +43,13 @@ refused(sanitize "TENURE_SANITIZE=nonsense: .* cannot build with" -DTENURE_SANIT
 refused(bounded "TENURE_BOUNDED has no room for TENURE_BLIS=ON" -DTENURE_BOUNDED=ON -DTENURE_BLIS=ON)
 refused(bounded_math "TENURE_BOUNDED has no room for TENURE_VECTOR_MATH=MVEC" -DTENURE_BOUNDED=ON -DTENURE_VECTOR_MATH=MVEC)
 
+refused(atomics "TENURE_ATOMICS=PLAIN is for one thread" -DTENURE_ATOMICS=PLAIN)
+refused(atomics_word "TENURE_ATOMICS is AUTO, NATIVE or PLAIN, not .some" -DTENURE_ATOMICS=some)
+refused(dtypes_word "TENURE_DTYPES is all or a list of .* not .f16" -DTENURE_DTYPES=f16)
+refused(dtypes "c32 needs f32" "-DTENURE_DTYPES=f64,c32")
+refused(families_word "TENURE_FAMILIES is all or a list of .* not .sums" -DTENURE_FAMILIES=sums)
+refused(families "index needs structure" "-DTENURE_FAMILIES=index")
+
 # Nothing optional there: fine unless it was asked for, and the summary says so.
 configure(plain ${absent_mpi} ${absent_cuda} ${absent_hwloc} ${absent_blis} -DTENURE_VECTOR_MATH=OFF -DTENURE_MAX_RANK=64)
 if(NOT result EQUAL 0)

@@ -14,8 +14,12 @@
 
 #include "catalogue/catalogue.h"
 
+#ifndef ROUNDS /* fewer on boards */
 #define ROUNDS 300
+#endif
+#ifndef LIMIT
 #define LIMIT 24
+#endif
 
 typedef struct fixture {
     tnr_domain *heap;

@@ -16,7 +16,9 @@
 #include "support/layout_model.h"
 #include "support/views.h"
 
+#ifndef CHAINS
 #define CHAINS 60000
+#endif
 
 /* ---- Transforms ------------------------------------------------------------------------------------------------- */
 

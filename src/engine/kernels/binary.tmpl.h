@@ -4,6 +4,17 @@
  * loops that the compiler turns into vector code; everything else walks by bytes. HOW: see run.tmpl.h.
  */
 
+#if TNRI_SMALL
+
+static void JOIN_SUFFIX(NAME(KERNEL), one)(char *const *at)
+{
+    *(OUT *)(void *)at[0] = APPLY(*(const IN *)(const void *)at[1], *(const IN *)(const void *)at[2]);
+}
+
+static void NAME(KERNEL)(const tnri_plane *p) { tnri_plane_each(p, JOIN_SUFFIX(NAME(KERNEL), one)); }
+
+#else
+
 static void NAME(KERNEL)(const tnri_plane *p)
 {
     const int64_t width = (int64_t)sizeof(IN);
@@ -44,6 +55,8 @@ static void NAME(KERNEL)(const tnri_plane *p)
         }
     }
 }
+
+#endif
 
 #undef KERNEL
 #undef APPLY

@@ -31,6 +31,11 @@ typedef struct tnri_plane {
 
 typedef void (*tnri_plane_kernel)(const tnri_plane *plane);
 
+#if TNRI_SMALL
+/* Does `one` for each element: at[k] is its place in operand k. Kernels of small builds are this and a few instructions. */
+void tnri_plane_each(const tnri_plane *plane, void (*one)(char *const *at));
+#endif
+
 /* Ways of a run, of which a template is told one as HOW (run.tmpl.h), and elements of a block of the narrow one. */
 #define PLAIN 1
 #define STREAMS 2

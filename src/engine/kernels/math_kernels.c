@@ -49,7 +49,9 @@ static inline char *next_place(const tnri_plane *p, int operand, place *at)
 #define DTYPES DTYPES_REAL
 #include "each_dtype.inl.h"
 
+#if TNRI_HAS_C32 || TNRI_HAS_C64
 #include "math_complex.inl.h"
+#endif
 
 #define TEMPLATE "math_complex.tmpl.h"
 #define DTYPES DTYPES_COMPLEX

@@ -41,6 +41,7 @@ static inline quad chosen_128(uint8_t which, quad a, quad b)
 #undef NAME
 #define NAME(x) x
 #define FIRST uint8_t
+#if TNRI_HAS_BOOL
 #define HOW NARROW
 #define OUT uint8_t
 #define KERNEL select_8
@@ -49,36 +50,51 @@ static inline quad chosen_128(uint8_t which, quad a, quad b)
 #undef OUT
 #undef HOW
 #define HOW STREAMS
+#if TNRI_HAS_F32 || TNRI_HAS_I32
 #define OUT word
 #define KERNEL select_32
 #define APPLY chosen_32
 #include "ternary.tmpl.h"
 #undef OUT
+#endif
+#if TNRI_HAS_F64 || TNRI_HAS_C32 || TNRI_HAS_I64
 #define OUT pair
 #define KERNEL select_64
 #define APPLY chosen_64
 #include "ternary.tmpl.h"
 #undef OUT
+#endif
+#if TNRI_HAS_C64
 #define OUT quad
 #define KERNEL select_128
 #define APPLY chosen_128
 #include "ternary.tmpl.h"
 #undef OUT
-#undef FIRST
+#endif
 #undef HOW
+#endif
+#undef FIRST
 
 /* clang-format off */
+/* Comparisons make bools, and choices go by them. */
+#define COMPARED_(dtype, x) PICK_b8(PICK_##dtype(x))
+#define RANKED_(x) [TNR_F32] = COMPARED_(f32, x##_f32), [TNR_F64] = COMPARED_(f64, x##_f64), \
+                   [TNR_I32] = COMPARED_(i32, x##_i32), [TNR_I64] = COMPARED_(i64, x##_i64), \
+                   [TNR_BOOL] = PICK_b8(x##_b8)
+#define RANKED_TABLE(x) {RANKED_(x)}
+#define COMPARED_TABLE(x) {RANKED_(x), [TNR_C32] = COMPARED_(c32, x##_c32), [TNR_C64] = COMPARED_(c64, x##_c64)}
+
 const tnri_order_kernels TNRI_ISA_NAME(tnri_order_kernels) = {
     .maximum = ORDERED_TABLE(maximum),
     .minimum = ORDERED_TABLE(minimum),
     .clamp = ORDERED_TABLE(clamp),
-    .select = {[TNR_F32] = select_32, [TNR_F64] = select_64, [TNR_C32] = select_64, [TNR_C64] = select_128,
-               [TNR_I32] = select_32, [TNR_I64] = select_64, [TNR_BOOL] = select_8},
-    .equal = ALL_TABLE(equal),
-    .not_equal = ALL_TABLE(not_equal),
-    .less = {[TNR_F32] = less_f32, [TNR_F64] = less_f64, [TNR_I32] = less_i32, [TNR_I64] = less_i64,
-             [TNR_BOOL] = less_b8},
-    .less_equal = {[TNR_F32] = less_equal_f32, [TNR_F64] = less_equal_f64, [TNR_I32] = less_equal_i32,
-                   [TNR_I64] = less_equal_i64, [TNR_BOOL] = less_equal_b8},
+    .select = {[TNR_F32] = COMPARED_(f32, select_32), [TNR_F64] = COMPARED_(f64, select_64),
+               [TNR_C32] = COMPARED_(c32, select_64), [TNR_C64] = COMPARED_(c64, select_128),
+               [TNR_I32] = COMPARED_(i32, select_32), [TNR_I64] = COMPARED_(i64, select_64),
+               [TNR_BOOL] = COMPARED_(b8, select_8)},
+    .equal = COMPARED_TABLE(equal),
+    .not_equal = COMPARED_TABLE(not_equal),
+    .less = RANKED_TABLE(less),
+    .less_equal = RANKED_TABLE(less_equal),
 };
 /* clang-format on */

@@ -85,6 +85,7 @@ static inline T NAME(clamped)(T a, T low, T high) { return NAME(smaller)(NAME(la
 #undef OUT
 #endif
 
+#if TNRI_HAS_BOOL
 #define OUT uint8_t
 #define HOW NARROW
 #define KERNEL equal
@@ -103,4 +104,5 @@ static inline T NAME(clamped)(T a, T low, T high) { return NAME(smaller)(NAME(la
 #endif
 #undef HOW
 #undef OUT
+#endif
 #undef IN

@@ -77,17 +77,23 @@ typedef struct bytes_16 {
 typedef uint32_t quad_4 __attribute__((vector_size(16)));
 typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
+#if TNRI_HAS_F32
 #define E uint32_t
 #define QUAD quad_4
 #define SIZED(x) x##_4
 #include "product_pack.tmpl.h"
+#endif
+#if TNRI_HAS_F64 || TNRI_HAS_C32
 #define E uint64_t
 #define QUAD quad_8
 #define SIZED(x) x##_8
 #include "product_pack.tmpl.h"
+#endif
+#if TNRI_HAS_C64
 #define E bytes_16
 #define SIZED(x) x##_16
 #include "product_pack.tmpl.h"
+#endif
 
 #define pack_f32 pack_4
 #define pack_f64 pack_8
@@ -101,9 +107,11 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), tile_##dtype, tile_direct_##dtype, \
-                                    finish_##dtype, small_##dtype, by_columns_##dtype, by_rows_##dtype, \
-                                    outer_##dtype, tiny_##dtype, zip_##dtype, scale_##dtype, pack_##dtype}
+                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_direct_##dtype), \
+                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
+                                    PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
+                                    PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
+                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype)}
 /* clang-format on */
 
 const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {

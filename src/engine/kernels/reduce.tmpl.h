@@ -175,7 +175,8 @@ static inline bool NAME(is_nan)(T x)
 
 #endif
 
-#if KIND == KIND_REAL /* a NaN beats all but a NaN, so the first one stays */
+#if !TNRI_HAS_I64       /* positions are i64 */
+#elif KIND == KIND_REAL /* a NaN beats all but a NaN, so the first one stays */
 #define ARG max
 #define BEATS(x, best) (((x) > (best)) | (((x) != (x)) & ((best) == (best))))
 #include "reduce_arg.tmpl.h"

@@ -21,12 +21,12 @@ typedef uint64_t bits_f64;
  * n squares lose at most n * 2^-1075 to underflow (2^-150 for f32), which does not count in sums from here on; below, and
  * above the largest number, terms are scaled.
  */
-static const float least_squares_f32 = 0x1p-80F;
-static const double least_squares_f64 = 0x1p-900;
-static const float most_squares_f32 = FLT_MAX;
-static const double most_squares_f64 = DBL_MAX;
-static const float most_f32 = FLT_MAX;
-static const double most_f64 = DBL_MAX;
+#define least_squares_f32 0x1p-80F
+#define least_squares_f64 0x1p-900
+#define most_squares_f32 FLT_MAX
+#define most_squares_f64 DBL_MAX
+#define most_f32 FLT_MAX
+#define most_f64 DBL_MAX
 
 /* Orders magnitudes as integers: numbers, then NaN, then infinity. */
 static inline bits_f32 magnitude_key_f32(float x)
@@ -119,13 +119,15 @@ static int64_t next_line(const tnri_reduction *r, int64_t *index)
 #include "each_dtype.inl.h"
 
 /* clang-format off */
-#define REDUCER_(op, dtype) {outputs_##op##_##dtype, partial_##op##_##dtype, merge_##op##_##dtype}
+#define REDUCER_(op, dtype) {PICK_##dtype(outputs_##op##_##dtype), PICK_##dtype(partial_##op##_##dtype), \
+                             PICK_##dtype(merge_##op##_##dtype), NULL}
 #define ORDERED_(op) {[TNR_F32] = REDUCER_(op, f32), [TNR_F64] = REDUCER_(op, f64), [TNR_I32] = REDUCER_(op, i32), \
                       [TNR_I64] = REDUCER_(op, i64)}
 #define FLOATS__(op) [TNR_F32] = REDUCER_(op, f32), [TNR_F64] = REDUCER_(op, f64), [TNR_C32] = REDUCER_(op, c32), \
                      [TNR_C64] = REDUCER_(op, c64)
 #define NUMBERS_(op) {FLOATS__(op), [TNR_I32] = REDUCER_(op, i32), [TNR_I64] = REDUCER_(op, i64)}
-#define ARG__(op, dtype) {arg_look_##op##_##dtype, arg_merge_##op##_##dtype}
+#define ARG__(op, dtype) {PICK_ARG(PICK_##dtype(arg_look_##op##_##dtype)), \
+                          PICK_ARG(PICK_##dtype(arg_merge_##op##_##dtype))}
 #define ARGS_(op) {[TNR_F32] = ARG__(op, f32), [TNR_F64] = ARG__(op, f64), [TNR_I32] = ARG__(op, i32), \
                    [TNR_I64] = ARG__(op, i64)}
 /* clang-format on */

@@ -43,7 +43,9 @@
  * Partial results of one piece, on its stack: what is there decides how wide strips are, and wide strips read memory in longer
  * runs. Norms need it twice, and LINE_LEVELS_BYTES, where squares leave the range.
  */
-#if TNRI_THREADS
+#if TNRI_SMALL
+#define PARTIAL_BYTES 2048
+#elif TNRI_THREADS
 #define PARTIAL_BYTES 49152
 #define LINE_LEVELS_BYTES 16384
 #else
@@ -62,22 +64,26 @@ typedef enum tnri_reduce_op {
     TNRI_REDUCE_END
 } tnri_reduce_op;
 
+/* Small builds: what a term does to an accumulator (reduce_small_kernels.c). */
+typedef struct tnri_reduce_terms tnri_reduce_terms;
+
 /* How outputs come from their terms. Steps in bytes, of the source. */
 typedef struct tnri_reduction tnri_reduction;
 struct tnri_reduction {
     bool lines;
-    bool short_line;               /* lines: one row, and not a whole one, is all there is */
-    int rank;                      /* of rows, >= 1; axis 0 is the one that tiles are cut from */
-    int64_t shape[TNR_MAX_RANK];   /* rows */
-    int64_t strides[TNR_MAX_RANK]; /* from row to row */
-    int64_t across;                /* from column to column */
-    int64_t columns;               /* lines: columns of a row */
-    int64_t group;                 /* lines: outputs that take turns in a row; 1: all of it is one output's */
-    int64_t tail;                  /* lines: columns of one more row behind the last of axis 0 */
-    int64_t line_tiles;            /* tiles along axis 0 */
-    int64_t tiles;                 /* in all */
-    int64_t strip;                 /* strips: most outputs side by side */
-    double scale;                  /* what terms are multiplied by, where the operation does that */
+    bool short_line;                /* lines: one row, and not a whole one, is all there is */
+    int rank;                       /* of rows, >= 1; axis 0 is the one that tiles are cut from */
+    int64_t shape[TNR_MAX_RANK];    /* rows */
+    int64_t strides[TNR_MAX_RANK];  /* from row to row */
+    int64_t across;                 /* from column to column */
+    int64_t columns;                /* lines: columns of a row */
+    int64_t group;                  /* lines: outputs that take turns in a row; 1: all of it is one output's */
+    int64_t tail;                   /* lines: columns of one more row behind the last of axis 0 */
+    int64_t line_tiles;             /* tiles along axis 0 */
+    int64_t tiles;                  /* in all */
+    int64_t strip;                  /* strips: most outputs side by side */
+    double scale;                   /* what terms are multiplied by, where the operation does that */
+    const tnri_reduce_terms *terms; /* the reducer's */
     const tnri_reduction *inner; /* strips: each term is itself the result of this line of one tile; NULL: an element */
 };
 
@@ -85,16 +91,21 @@ struct tnri_reduction {
 typedef struct tnri_reducer {
     /* Outputs out, out + out_step, ... of the terms that begin at a, a + a_step, ... */
     void (*outputs)(const tnri_reduction *r, char *out, int64_t out_step, const char *a, int64_t a_step, int64_t count);
-    /* The same in two steps: a subtree's partial result, `columns` accumulators, aligned to 64 bytes; and what comes of them. */
+    /* The same in two steps, for several threads (NULL in small builds): a subtree's partial result, `columns` accumulators, aligned to 64 bytes; and what comes of them. */
     void (*partial)(const tnri_reduction *r, const char *a, int64_t columns, int64_t first, int64_t tiles,
                     void *result);
     /* `blocks` partial results that lie `pitch` bytes apart, which are lost. strips: of `columns` outputs; lines: of one. */
     void (*merge)(const tnri_reduction *r, char *out, int64_t out_step, const char *a, int64_t a_step, int64_t columns,
                   char *partials, int64_t blocks, int64_t pitch);
+    const tnri_reduce_terms *terms; /* small builds; else NULL */
 } tnri_reducer;
 
 /* Most outputs that an arg kernel looks at side by side. */
+#if TNRI_SMALL
+#define ARG_COLUMNS 16
+#else
 #define ARG_COLUMNS 128
+#endif
 
 /* What is known of `columns` outputs: the best so far and where it is. Values have 8 bytes each, of which the dtype takes its
  * own first ones. */

@@ -4,6 +4,18 @@
  * into vector code, with the last two inputs compact or held still; everything else walks by bytes.
  */
 
+#if TNRI_SMALL
+
+static void JOIN_SUFFIX(NAME(KERNEL), one)(char *const *at)
+{
+    *(OUT *)(void *)at[0] = APPLY(*(const FIRST *)(const void *)at[1], *(const OUT *)(const void *)at[2],
+                                  *(const OUT *)(const void *)at[3]);
+}
+
+static void NAME(KERNEL)(const tnri_plane *p) { tnri_plane_each(p, JOIN_SUFFIX(NAME(KERNEL), one)); }
+
+#else
+
 static void NAME(KERNEL)(const tnri_plane *p)
 {
     const int64_t width = (int64_t)sizeof(OUT);
@@ -55,6 +67,8 @@ static void NAME(KERNEL)(const tnri_plane *p)
         }
     }
 }
+
+#endif
 
 #undef KERNEL
 #undef APPLY

@@ -4,6 +4,17 @@
  * code; everything else walks by bytes. HOW: see run.tmpl.h.
  */
 
+#if TNRI_SMALL
+
+static void JOIN_SUFFIX(NAME(KERNEL), one)(char *const *at)
+{
+    *(OUT *)(void *)at[0] = APPLY(*(const IN *)(const void *)at[1]);
+}
+
+static void NAME(KERNEL)(const tnri_plane *p) { tnri_plane_each(p, JOIN_SUFFIX(NAME(KERNEL), one)); }
+
+#else
+
 static void NAME(KERNEL)(const tnri_plane *p)
 {
     const int64_t count = p->count; /* all in locals, which no output can alias */
@@ -30,6 +41,8 @@ static void NAME(KERNEL)(const tnri_plane *p)
         }
     }
 }
+
+#endif
 
 #undef KERNEL
 #undef APPLY

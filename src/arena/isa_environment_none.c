@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* Bounded builds have no environment. */
-#include "arena.h"
-
-const char *tnri_isa_environment(void) { return NULL; }
