@@ -307,6 +307,7 @@ static tnr_status wind_down(const char *op, tnr_cuda_device *device, bool curren
     status = end_context(device, current);
     if (device->gone || device->unloading) {
         *proved = true;
+        tnri_chunks_recover(device);
         tnri_memory_recover(device, true);
     }
     (void)pthread_mutex_unlock(&device->mutex);

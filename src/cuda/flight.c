@@ -343,6 +343,20 @@ static tnr_status go_on(tnri_flight *flight, bool wait, bool *over, bool *lost)
     return status;
 }
 
+/* The driver cannot be asked: whatever was given to it is not proved to be over, unless its context is known to have ended. */
+static tnr_status give_up(tnri_flight *flight, const char *op, bool *over, bool *lost)
+{
+    tnr_cuda_device *device = flight->lane->device;
+    const bool ended = device->gone || device->unloading || !flight->issued;
+    tnri_chunks_drop(device, flight, ended);
+    *over = true;
+    *lost = !ended && flight->touches_host;
+    if (*lost) {
+        lose(flight);
+    }
+    return tnri_fail(device->poison, "%s: the device is poisoned: %s", op, device->poison_text);
+}
+
 static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
 {
     tnri_flight *flight = (tnri_flight *)ticket;
@@ -354,14 +368,11 @@ static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
     bool lost = false;
     TNR_TRY(tnri_lane_enter(op, lane));
     tnr_status status = tnri_device_enter_ended(op, device, &current);
-    if (status != TNR_OK || (!current && device->poison == TNR_OK && !device->unloading)) {
-        if (status == TNR_OK) {
-            status = tnri_device_leave(device, false, TNR_ERR_BACKEND); /* said why; the ticket lives */
-        }
+    if (status != TNR_OK) { /* a forked child */
         tnri_lane_leave(lane);
         return status;
     }
-    status = go_on(flight, wait, &over, &lost);
+    status = current ? go_on(flight, wait, &over, &lost) : give_up(flight, op, &over, &lost);
     device->counts.tickets -= over ? 1 : 0;
     status = tnri_device_leave(device, current, status);
     if (over) {

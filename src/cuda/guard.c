@@ -49,9 +49,17 @@ tnr_status tnri_device_check(const char *op, tnr_cuda_device *device, const char
     return status;
 }
 
+/* A context that cannot be entered, asked twice, is as good as lost. */
 static bool make_current(const char *op, tnr_cuda_device *device, tnr_status *status)
 {
+    *status = TNR_OK;
+    if (device->driver.context_push(device->context) == CUDA_SUCCESS) {
+        return true;
+    }
     *status = TNRI_CUDA(op, device, context_push, device->context);
+    if (*status != TNR_OK) {
+        poison(device, *status);
+    }
     return *status == TNR_OK;
 }
 
