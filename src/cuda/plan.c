@@ -64,39 +64,52 @@ static void axes_merge(axes *of)
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------------------------ */
 
-/* The longest axis on which both sides step by a possible pitch; -1: none. */
-static int find_rows(const axes *of, uint64_t width)
+/* May this axis be the rows of runs of `width` bytes: do both sides step by a possible pitch? */
+static bool makes_rows(const axes *of, int axis, uint64_t width)
 {
-    int best = -1;
-    for (int axis = 0; axis < of->rank; axis++) {
-        bool fits = true;
-        for (int side = 0; side < 2; side++) {
-            const int64_t step = of->steps[side][axis];
-            fits = fits && step >= (int64_t)width && step <= MOST_PITCH;
-        }
-        if (fits && (best < 0 || of->shape[axis] > of->shape[best])) {
-            best = axis;
-        }
+    bool fits = true;
+    for (int side = 0; side < 2; side++) {
+        const int64_t step = of->steps[side][axis];
+        fits = fits && step >= (int64_t)width && step <= MOST_PITCH;
     }
-    return best;
+    return fits;
 }
 
-/* The longest axis on which both sides step by whole rows, no fewer than a plane has. */
-static int find_planes(const axes *of, const tnri_plan *plan)
+/* May this axis be the planes of these rows: do both sides step by whole rows, no fewer than a plane has? */
+static bool makes_planes(const axes *of, int axis, int rows)
 {
-    int best = -1;
-    for (int axis = 0; axis < of->rank; axis++) {
-        bool fits = true;
-        for (int side = 0; side < 2; side++) {
-            const int64_t step = of->steps[side][axis];
-            const int64_t pitch = (int64_t)plan->pitch[side];
-            fits = fits && step > 0 && step % pitch == 0 && step / pitch >= (int64_t)plan->height;
+    bool fits = axis != rows;
+    for (int side = 0; side < 2 && fits; side++) {
+        const int64_t step = of->steps[side][axis];
+        const int64_t pitch = of->steps[side][rows];
+        fits = step > 0 && step % pitch == 0 && step / pitch >= of->shape[rows];
+    }
+    return fits;
+}
+
+/* The rows, and the planes over them, that leave the fewest operations; -1: none. */
+static void choose_axes(const axes *of, uint64_t width, int *rows, int *planes)
+{
+    int64_t best = 1;
+    *rows = -1;
+    *planes = -1;
+    for (int row = 0; row < of->rank; row++) {
+        if (!makes_rows(of, row, width)) {
+            continue;
         }
-        if (fits && (best < 0 || of->shape[axis] > of->shape[best])) {
-            best = axis;
+        int plane = -1;
+        for (int axis = 0; axis < of->rank; axis++) {
+            if (makes_planes(of, axis, row) && (plane < 0 || of->shape[axis] > of->shape[plane])) {
+                plane = axis;
+            }
+        }
+        const int64_t covered = of->shape[row] * (plane >= 0 ? of->shape[plane] : 1);
+        if (covered > best) {
+            best = covered;
+            *rows = row;
+            *planes = plane;
         }
     }
-    return best;
 }
 
 void tnri_plan_make(tnri_plan *plan, uint64_t element_bytes, int rank, const int64_t *shape,
@@ -126,18 +139,20 @@ void tnri_plan_make(tnri_plan *plan, uint64_t element_bytes, int rank, const int
         plan->width *= (uint64_t)all.shape[0];
         axes_remove(&all, 0);
     }
-    const int rows = find_rows(&all, plan->width);
-    if (rows >= 0) {
+    int rows;
+    int planes;
+    choose_axes(&all, plan->width, &rows, &planes);
+    for (int side = 0; side < 2 && rows >= 0; side++) {
         plan->height = (uint64_t)all.shape[rows];
-        plan->pitch[0] = (uint64_t)all.steps[0][rows];
-        plan->pitch[1] = (uint64_t)all.steps[1][rows];
-        axes_remove(&all, rows);
-        const int planes = find_planes(&all, plan);
+        plan->pitch[side] = (uint64_t)all.steps[side][rows];
         if (planes >= 0) {
             plan->depth = (uint64_t)all.shape[planes];
-            plan->slice[0] = (uint64_t)all.steps[0][planes] / plan->pitch[0];
-            plan->slice[1] = (uint64_t)all.steps[1][planes] / plan->pitch[1];
-            axes_remove(&all, planes);
+            plan->slice[side] = (uint64_t)(all.steps[side][planes] / all.steps[side][rows]);
+        }
+    }
+    for (int axis = all.rank - 1; axis >= 0; axis--) {
+        if (axis == rows || axis == planes) {
+            axes_remove(&all, axis);
         }
     }
     plan->operations = 1;

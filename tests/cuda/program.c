@@ -404,6 +404,9 @@ static void close_all(program *p)
     if (fake == NULL) {
         return;
     }
+    if (fake->faults == 0 && counts.quarantined_ever != 0) {
+        complain(p, "something is in quarantine without a reason", (long long)counts.quarantined_ever);
+    }
     /* A context that was lost takes along what is in it; else each fault and each quarantined thing explains one. */
     const uint64_t explained =
         fake->fail_fatal || counts.poison != TNR_OK ? fake->leaked : fake->faults + counts.quarantined_ever;

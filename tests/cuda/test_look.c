@@ -148,7 +148,7 @@ static void opening_fails_anywhere(void **state)
         assert_int_equal(statistics_of(heap).blocks, 0);
         scene_expect_clean();
     }
-    assert_true(failures > 15);
+    assert_true(failures > 12);
     OK(tnr_domain_close(&heap));
 }
 
