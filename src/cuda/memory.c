@@ -157,11 +157,13 @@ void tnri_memory_release(tnri_memory *memory, bool current)
     *at = memory->next;
     if (device->gone || device->unloading) {
         forget(memory); /* the bytes went with the context */
-    } else if (!current || device->poison != TNR_OK) {
-        quarantine(memory);
-    } else if (is_free_of_work(memory)) {
+        return;
+    }
+    const bool asked = current && device->poison == TNR_OK;
+    const bool over = asked && is_free_of_work(memory);
+    if (over) {
         settle(memory);
-    } else if (device->poison != TNR_OK) {
+    } else if (!asked || device->poison != TNR_OK) { /* asking may have told of a lost context */
         quarantine(memory);
     } else {
         retire(memory);
