@@ -175,6 +175,34 @@ static void ways_are_chosen(void **state)
     scene_end(&s);
 }
 
+/* When an upload returns, its source is the caller's again, whichever way it went. */
+static void sources_are_free_again(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        scene s;
+        scene_begin(&s, seed, NULL);
+        if (scene_fake() != NULL) {
+            scene_fake()->eagerness = 0;
+        }
+        tnr_domain *hosts[] = {s.heap, s.domain[TNR_CUDA_PINNED]};
+        for (int at = 0; at < 4; at++) { /* small and large, ordinary and page-locked */
+            const int64_t count = at < 2 ? 50 : 2000;
+            tnr_tensor *host = scene_counting(hosts[at % 2], count, 5);
+            tnr_tensor *away = NULL;
+            const tnr_view view = view_of(host);
+            void *data = NULL;
+            OK(tnr_cuda_upload(s.lane[0], &view, s.domain[TNR_CUDA_PLAIN], &away));
+            OK(tnr_tensor_host_data_mut(host, &data));
+            memset(data, 0xEE, (size_t)count * 4);
+            scene_expect_counting(&s, away, 5);
+            release(&host);
+            release(&away);
+        }
+        scene_end(&s);
+    }
+}
+
 static void ledger_and_statistics(void **state)
 {
     (void)state;
@@ -334,8 +362,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_places),   cmocka_unit_test(CU_01_no_hidden_path),
         cmocka_unit_test(CU_08_empty_and_scalar), cmocka_unit_test(CU_09_strided_blocks),
-        cmocka_unit_test(ways_are_chosen),        cmocka_unit_test(ledger_and_statistics),
-        cmocka_unit_test(what_is_refused),        cmocka_unit_test(pools_over_it),
+        cmocka_unit_test(ways_are_chosen),        cmocka_unit_test(sources_are_free_again),
+        cmocka_unit_test(ledger_and_statistics),  cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(pools_over_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

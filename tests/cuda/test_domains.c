@@ -121,7 +121,7 @@ static void caps(void **state)
         OK(tnr_domain_close(&domain));
     }
     tnr_draft *draft = untouched();
-    EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_PINNED], TNR_BOOL, 1, SHAPE(INT64_MAX), &draft));
+    EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_PINNED], TNR_BOOL, 1, SHAPE(INT64_C(1) << 50), &draft));
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_POOL], TNR_BOOL, 1, SHAPE(INT64_MAX), &draft));
     scene_end(&s);
 }
