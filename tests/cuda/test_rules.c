@@ -250,8 +250,10 @@ static void rule_08_fatal_errors_poison(void **state)
     TEXT_HAS("CUDA_ERROR_ILLEGAL_ADDRESS");
     assert_null(ticket);
     tnr_tensor *none = untouched();
+    const uint64_t calls = fake->calls;
     EXPECT(TNR_ERR_BACKEND, tnr_cuda_upload(s.lane[1], &source, s.domain[TNR_CUDA_POOL], &none));
     TEXT_HAS("CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert_int_equal(fake->calls, calls); /* nobody asks a lost context */
     assert_int_equal(scene_counts(&s).poison, TNR_ERR_BACKEND);
     OK(tnr_tensor_release(&plain));
     OK(tnr_tensor_release(&away));
