@@ -20,9 +20,10 @@
  * Calls that end in _start make a ticket (ticket.h) that keeps the leases until the copy is over.
  *
  * Layouts may differ and be of any kind, as for tnr_copy_into. The driver itself walks layouts whose runs lie at most two
- * levels of equal steps deep (rows, planes), in one operation; deeper ones take one operation for each such block, and a transposed
- * copy on the device one for each row: slow, until the engine's kernels pack. To and from the host, other layouts are
- * rearranged by the host, chunk by chunk, in page-locked memory of the device object's.
+ * levels of equal steps deep (rows, planes), in one operation. Beyond four such operations a copy on the device is one kernel,
+ * where NVRTC is there to compile it (once, some hundred milliseconds); where it is not, it is one operation for each such block, and
+ * a transposed copy one for each row: slow. To and from the host, such layouts are rearranged by the host, chunk by chunk, in
+ * page-locked memory of the device object's. Between two device objects there are no kernels.
  *
  * Errors of the device. An operation that fails on the device is heard of by a later call. One that ends the context (an address
  * out of bounds, an uncorrectable memory error) *poisons* the device object: every later call but describe, statistics,
@@ -91,10 +92,13 @@ typedef struct tnr_cuda_options {
         chunk_bytes; /**< larger ones go in chunks of this through page-locked memory, 4 KiB to 256 MiB; 0: 4 MiB */
     int chunks;      /**< such chunks, 2 to 8; 0: 4. Taken at the first use */
     int retirements; /**< released blocks that may wait for work in flight, 1 to 256; 0: 32 */
+    const char *
+        nvrtc; /**< file of NVRTC, which compiles the library's kernels when the first one is wanted; "off": none. NULL:
+                            the environment's TENURE_NVRTC, else libnvrtc.so of CUDA 13, 12 or 11 */
 } tnr_cuda_options;
 
 /* clang-format off */
-#define TNR_CUDA_OPTIONS {sizeof(tnr_cuda_options), NULL, 0, false, {0}, 0, 0, 0, 0, 0}
+#define TNR_CUDA_OPTIONS {sizeof(tnr_cuda_options), NULL, 0, false, {0}, 0, 0, 0, 0, 0, NULL}
 /* clang-format on */
 
 /**
@@ -144,6 +148,7 @@ typedef struct tnr_cuda_statistics {
     uint64_t direct_bytes;          /**< to and from the host without a chunk in between */
     uint64_t staged_bytes;          /**< through chunks */
     uint64_t device_bytes;          /**< on the device, or between two */
+    uint64_t launches;              /**< of these operations, kernels of the library's */
     uint64_t lane_waits;            /**< times that one lane was made to wait for another */
     uint64_t host_waits;            /**< times that a call waited for the device */
     uint64_t synchronises;          /**< of these, for a whole lane */

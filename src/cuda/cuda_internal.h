@@ -9,6 +9,7 @@
  *   ring.c     chunks of page-locked memory                transfer.c  one transfer, step by step
  *   flight.c   transfers of views, and their tickets       copies.c    the calls of cuda.h
  *   between.c  two device objects
+ *   kernels.c  kernels of our own on a device              nvrtc.c     their compiler; kernel_source.c: their text
  *   host.c     the program's own page-locked memory        box.c       a domain's read and write
  *
  * One mutex per device object guards everything of it; calls into the driver are made under it, but for the last wait of a
@@ -24,6 +25,7 @@
 #include <pthread.h>
 
 #include "driver_internal.h"
+#include "kernels_internal.h"
 
 /* Lane 0 is the house's: allocation, release, copies for domains. The program's follow. */
 enum { TNRI_LANES = TNR_CUDA_MAX_LANES + 1, TNRI_HOUSE = 0, TNRI_CHUNKS = 8, TNRI_BUCKETS = 256 };
@@ -218,6 +220,11 @@ struct tnri_flight {
     tnr_status status;
 };
 
+/* ---- Kernels ----------------------------------------------------------------------------------------------------------------------- */
+
+enum { TNRI_KERNELS = 4, TNRI_PATH_BYTES = 512 };
+typedef enum tnri_kernel_state { TNRI_KERNELS_UNTRIED, TNRI_KERNELS_READY, TNRI_KERNELS_NONE } tnri_kernel_state;
+
 /* ---- The device object --------------------------------------------------------------------------------------------------------------- */
 
 struct tnr_cuda_device {
@@ -252,9 +259,12 @@ struct tnr_cuda_device {
     tnri_flight *lost;   /* transfers that touch host memory and cannot be proved to be over */
     uint64_t lost_count; /* of these */
     uint64_t domain_count;
-    uint64_t managed_maps; /* managed blocks mapped now */
+    uint64_t managed_maps;       /* managed blocks mapped now */
+    char nvrtc[TNRI_PATH_BYTES]; /* file of NVRTC; "": look for it */
+    tnri_kernel_state kernel_state;
+    CUmodule module;
+    CUfunction kernels[TNRI_KERNELS];
     char *ring;
-    bool ring_lost; /* the driver refused to take it back */
     tnri_chunk chunks[TNRI_CHUNKS];
 };
 
@@ -330,6 +340,21 @@ tnr_status tnri_box_write(void *state, const tnr_block *block, const tnr_domain_
 
 tnr_status tnri_plan_issue(const char *op, tnr_cuda_lane *lane, const tnri_plan *plan, tnri_side target,
                            tnri_side source);
+
+/* -- nvrtc.c -- */
+
+/* An image of all kernels for this compute capability, in a record of the home; its length is the block's tag. */
+tnr_status tnri_nvrtc_compile(const char *op, const char *path, int major, int minor, tnr_domain *home,
+                              tnr_block *image);
+
+/* -- kernels.c: under the lock, context current -- */
+
+/* Are there kernels on this device? Finds out at the first call. */
+bool tnri_kernels_ready(const char *op, tnr_cuda_device *device);
+void tnri_kernels_end(tnr_cuda_device *device, bool current);
+/* Copy on the device; the pair's "away" is the target, its "host" the source, which must step on every axis or be broadcast. */
+tnr_status tnri_kernel_pack(const char *op, tnr_cuda_lane *lane, uint64_t element_bytes, const tnri_pair *axes,
+                            uint64_t target, uint64_t source);
 
 /* -- ring.c -- */
 

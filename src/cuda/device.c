@@ -31,6 +31,8 @@ static tnr_status options_take(const char *op, const tnr_cuda_options *given, tn
                 "%s: options.chunks is %d; 2 to %d expected", op, known.chunks, (int)TNRI_CHUNKS);
     TNR_REQUIRE(known.retirements >= 1 && known.retirements <= 256, TNR_ERR_ARGUMENT,
                 "%s: options.retirements is %d; 1 to 256 expected", op, known.retirements);
+    TNR_REQUIRE(known.nvrtc == NULL || strlen(known.nvrtc) < TNRI_PATH_BYTES, TNR_ERR_ARGUMENT,
+                "%s: options.nvrtc is longer than %d bytes", op, (int)TNRI_PATH_BYTES - 1);
     *options = known;
     return TNR_OK;
 }
@@ -129,6 +131,7 @@ static tnr_status end_context(tnr_cuda_device *device, bool current)
     static const char *const op = "cuda_device_close";
     tnr_status answer = TNR_OK;
     const bool poisoned = device->poison != TNR_OK;
+    tnri_kernels_end(device, current);
     tnri_ring_end(device, current);
     tnri_marks_end(device, current);
     for (int index = 0; index < device->lane_count && current; index++) {
@@ -212,6 +215,10 @@ tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *given,
     made->driver = driver;
     made->options = options;
     made->options.driver = NULL; /* not kept */
+    made->options.nvrtc = NULL;
+    if (options.nvrtc != NULL) {
+        memcpy(made->nvrtc, options.nvrtc, strlen(options.nvrtc) + 1);
+    }
     made->owner = (long)getpid();
     made->info.driver_version = sight.driver_version;
     made->mark_store.item = sizeof(tnri_mark);

@@ -64,7 +64,12 @@
     X(copy_on, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))         \
     X(copy_rows, "cuMemcpy2DAsync_v2", (const CUDA_MEMCPY2D *, CUstream))                    \
     X(copy_planes, "cuMemcpy3DAsync_v2", (const CUDA_MEMCPY3D *, CUstream))                  \
-    X(copy_peer, "cuMemcpy3DPeerAsync", (const CUDA_MEMCPY3D_PEER *, CUstream))
+    X(copy_peer, "cuMemcpy3DPeerAsync", (const CUDA_MEMCPY3D_PEER *, CUstream))              \
+    X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                           \
+    X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))        \
+    X(module_unload, "cuModuleUnload", (CUmodule))                                           \
+    X(launch, "cuLaunchKernel",                                                              \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
 
 #define TNRI_CUDA_MEMBER(member, name, parameters) CUresult(CUDAAPI *member) parameters;
 typedef struct tnri_driver {

@@ -11,6 +11,9 @@
 /* Most operations of the driver for one transfer that goes straight: beyond, packing by the host is cheaper. */
 enum { DIRECT_OPERATIONS = 64 };
 
+/* Most operations for one copy on the device: beyond, one kernel does it all, where there are kernels. */
+enum { PLAN_OPERATIONS = 4 };
+
 static void host_bytes(const tnri_pair *pair, int64_t *strides)
 {
     for (int axis = 0; axis < pair->rank; axis++) {
@@ -78,8 +81,14 @@ static tnr_status issue_whole(tnri_flight *flight)
             strides[1][axis] = alone ? 0 : from->strides[axis] * element;
         }
         source.address = (uint64_t)(uintptr_t)flight->host_base;
-        tnri_plan_make(&plan, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
         device->counts.device_bytes += flight->ledger_bytes;
+        tnri_plan_make(&plan, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
+        if (plan.operations > PLAN_OPERATIONS && tnri_kernels_ready(flight->op, device)) {
+            tnri_pair_make(&flight->pair, (size_t)element, to->rank, to->shape, to->strides, from->strides);
+            begin_batch(flight);
+            return tnri_kernel_pack(flight->op, flight->lane, (uint64_t)element, &flight->pair, target.address,
+                                    source.address);
+        }
     } else {
         tnri_side *host = flight->way == TNRI_UPLOAD ? &source : &target;
         host->host = true;

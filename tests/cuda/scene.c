@@ -58,6 +58,7 @@ void scene_begin(scene *of, uint64_t seed, const tnr_cuda_options *given)
     memset(of, 0, sizeof(*of));
     scene_reset(seed);
     options.driver = scene_driver();
+    options.nvrtc = options.nvrtc == NULL && scene_fake() != NULL ? scene_driver() : options.nvrtc;
     of->heap = make_heap();
     OK(tnr_cuda_device_open(of->heap, &options, &of->device));
     of->lane[0] = tnr_cuda_device_lane(of->device, 0);

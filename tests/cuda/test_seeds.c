@@ -82,7 +82,10 @@ static void seeds_with_lasting_faults(void **state)
                                           "cuMemcpy3DAsync_v2",
                                           "cuMemcpyDtoDAsync_v2",
                                           "cuMemcpyDtoHAsync_v2",
-                                          "cuCtxPushCurrent_v2"};
+                                          "cuCtxPushCurrent_v2",
+                                          "cuLaunchKernel",
+                                          "cuModuleLoadData",
+                                          "cuMemAlloc_v2"};
     for (uint64_t seed = first(); seed < first() + many(); seed++) {
         uint64_t dice = seed * 0x9E3779B97F4A7C15U;
         program_fault fault = {.at = 1 + (dice >> 40) % 20, .code = 1, .for_ever = true};

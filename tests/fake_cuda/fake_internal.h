@@ -13,7 +13,15 @@
 enum { FAKE_DEVICES = 4 };
 
 /* Contexts, streams, events and pools: all on one list, by kind. */
-typedef enum fake_kind { FAKE_STREAM, FAKE_EVENT, FAKE_POOL, FAKE_MEMORY, FAKE_PINNED, FAKE_REGISTERED } fake_kind;
+typedef enum fake_kind {
+    FAKE_STREAM,
+    FAKE_EVENT,
+    FAKE_POOL,
+    FAKE_MODULE,
+    FAKE_MEMORY, /* memory from here on */
+    FAKE_PINNED,
+    FAKE_REGISTERED
+} fake_kind;
 
 typedef struct fake_object {
     struct fake_object *next; /* all that ever were since the last reset */
@@ -68,7 +76,7 @@ typedef struct fake_side {
 
 struct fake_op {
     fake_op *next;
-    enum { FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_TAKE, FAKE_GIVE } what;
+    enum { FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_TAKE, FAKE_GIVE, FAKE_LAUNCH } what;
     fake_event *event;
     uint64_t number;
     fake_memory *memory;
@@ -77,7 +85,7 @@ struct fake_op {
     uint64_t width;
     uint64_t height;
     uint64_t depth;
-    char *snapshot; /* of pageable source memory, packed */
+    char *snapshot; /* of pageable source memory, packed; of a launch, its layout */
 };
 
 typedef struct fake_context {
@@ -113,6 +121,9 @@ bool fake_is_locked(uint64_t address, uint64_t bytes, bool *partly);
 void fake_memory_reset(void);
 void fake_memory_drop(fake_memory *memory); /* its bytes go */
 void fake_memory_end(fake_memory *memory);  /* the stream comes to its release */
+
+/* kernels, by name: what the host does for one */
+void fake_run_kernel(const fake_op *op);
 
 /* running */
 void fake_push(fake_stream *stream, fake_op *op);

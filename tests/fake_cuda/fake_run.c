@@ -106,6 +106,9 @@ static void run_first(fake_stream *stream)
     case FAKE_GIVE:
         fake_memory_end(op->memory);
         break;
+    case FAKE_LAUNCH:
+        fake_run_kernel(op);
+        break;
     case FAKE_WAIT:
         break;
     }
@@ -187,6 +190,11 @@ bool fake_is_queued(uint64_t address, uint64_t bytes)
         }
         for (const fake_op *op = ((fake_stream *)at)->first; op != NULL; op = op->next) {
             const fake_side *sides[2] = {&op->target, &op->source};
+            for (int side = 0; side < 2 && op->what == FAKE_LAUNCH; side++) {
+                if (sides[side]->address >= address && sides[side]->address - address < bytes) {
+                    return true;
+                }
+            }
             for (int side = 0; side < 2 && op->what == FAKE_COPY; side++) {
                 const uint64_t begin = sides[side]->address;
                 if ((side == 0 || op->snapshot == NULL) && begin < address + bytes &&
