@@ -264,6 +264,13 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_unregister(tnr_cuda_device *device, v
  * A call that fails has written nothing, or what it had to write is unspecified; new tensors are undone.
  */
 
+/**
+ * New tensor of a pool, plain or managed domain, all bytes zero: nothing travels. Ledger: an allocation (create), no copy. For what
+ * tnr_tensor_zeros cannot reach.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_zeros(tnr_cuda_lane *lane, tnr_domain *domain, tnr_dtype dtype, int rank,
+                                                 const int64_t *shape, tnr_tensor **tensor);
+
 /** Host to device, into a new tensor of `domain`. Ledger: upload. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_upload(tnr_cuda_lane *lane, const tnr_view *source, tnr_domain *domain,
                                                   tnr_tensor **tensor);

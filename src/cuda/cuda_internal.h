@@ -398,6 +398,9 @@ tnr_status tnri_flight_run(tnr_cuda_lane *lane, const tnri_order *order, tnr_ten
 void tnri_flights_recover(tnr_cuda_device *device);
 /* dtype and shape agree. */
 tnr_status tnri_views_agree(const char *op, const tnr_view *target, const tnr_view *source);
+/* Is this domain (NULL: adopted memory) one where the device's side of a copy may lie? `instead`: the call to make. */
+tnr_status tnri_check_device_domain(const char *op, tnr_cuda_device *device, const tnr_domain *domain,
+                                    const char *instead);
 /* The block behind an operand on the device, and where its first element is. The lease is held. */
 tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_operand *operand, const char *instead,
                           tnri_memory **memory, uint64_t *base);

@@ -65,6 +65,7 @@
     X(copy_rows, "cuMemcpy2DAsync_v2", (const CUDA_MEMCPY2D *, CUstream))                    \
     X(copy_planes, "cuMemcpy3DAsync_v2", (const CUDA_MEMCPY3D *, CUstream))                  \
     X(copy_peer, "cuMemcpy3DPeerAsync", (const CUDA_MEMCPY3D_PEER *, CUstream))              \
+    X(fill_bytes, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))         \
     X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                           \
     X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))        \
     X(module_unload, "cuModuleUnload", (CUmodule))                                           \

@@ -25,8 +25,8 @@ tnr_status tnri_views_agree(const char *op, const tnr_view *target, const tnr_vi
 }
 
 /* Is this domain (NULL: adopted memory) one where the device's side of a copy may lie? */
-static tnr_status check_device_domain(const char *op, tnr_cuda_device *device, const tnr_domain *domain,
-                                      const char *instead)
+tnr_status tnri_check_device_domain(const char *op, tnr_cuda_device *device, const tnr_domain *domain,
+                                    const char *instead)
 {
     (void)pthread_mutex_lock(&device->mutex);
     const tnri_cuda_domain *own = domain != NULL ? tnri_domain_of(device, domain) : NULL;
@@ -45,7 +45,7 @@ tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_op
                           tnri_memory **memory, uint64_t *base)
 {
     const tnr_tensor *root = operand->view->root;
-    TNR_TRY(check_device_domain(op, device, root->domain, instead));
+    TNR_TRY(tnri_check_device_domain(op, device, root->domain, instead));
     if (operand->held.count == 0) {
         *memory = NULL;
         return TNR_OK;
@@ -254,7 +254,7 @@ static tnr_status set_up(tnri_flight *flight, const tnri_order *order)
     if (order->target == NULL) {
         TNR_REQUIRE(order->domain != NULL, TNR_ERR_ARGUMENT, "%s: domain must not be NULL", flight->op);
         if (flight->way != TNRI_DOWNLOAD) {
-            TNR_TRY(check_device_domain(flight->op, flight->lane->device, order->domain, INSTEAD[flight->way]));
+            TNR_TRY(tnri_check_device_domain(flight->op, flight->lane->device, order->domain, INSTEAD[flight->way]));
         }
         TNR_REQUIRE(order->source->rank >= 0 && order->source->rank <= TNR_MAX_RANK, TNR_ERR_ARGUMENT,
                     "%s: rank %d; the view was not made by the library", flight->op, (int)order->source->rank);

@@ -175,6 +175,47 @@ static void ways_are_chosen(void **state)
     scene_end(&s);
 }
 
+static void zeros(void **state)
+{
+    (void)state;
+    scene s;
+    scene_begin(&s, 9, NULL);
+    static const tnr_cuda_memory aways[] = {TNR_CUDA_POOL, TNR_CUDA_PLAIN, TNR_CUDA_MANAGED};
+    for (int at = 0; at < 3; at++) {
+        tnr_domain *domain = s.domain[aways[at]];
+        tnr_tensor *tensor = NULL;
+        tnr_tensor *back = NULL;
+        OK(tnr_cuda_zeros(s.lane[0], domain, TNR_F64, 2, SHAPE(30, 41), &tensor));
+        const tnr_view view = view_of(tensor);
+        OK(tnr_cuda_download(s.lane[1], &view, s.heap, &back));
+        const void *data = NULL;
+        OK(tnr_tensor_host_data(back, &data));
+        for (int i = 0; i < 30 * 41; i++) {
+            assert_true(((const double *)data)[i] == 0.0);
+        }
+        assert_int_equal(ledger_of(domain).allocations[TNR_ALLOCATION_CREATE].count, 1);
+        release(&tensor);
+        release(&back);
+        OK(tnr_cuda_zeros(s.lane[0], domain, TNR_F64, 1, SHAPE(0), &tensor));
+        release(&tensor);
+    }
+    tnr_tensor *none = untouched();
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_zeros(s.lane[0], s.heap, TNR_F64, 1, SHAPE(3), &none));
+    TEXT_HAS("tnr_tensor_zeros");
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_zeros(s.lane[0], s.domain[TNR_CUDA_PINNED], TNR_F64, 1, SHAPE(3), &none));
+    if (scene_fake() != NULL) {
+        const tnr_ledger before = ledger_of(s.domain[TNR_CUDA_POOL]);
+        scene_fake()->fail_entry = "cuMemsetD8Async";
+        scene_fake()->fail_at = 1;
+        scene_fake()->fail_code = 1;
+        EXPECT(TNR_ERR_BACKEND, tnr_cuda_zeros(s.lane[0], s.domain[TNR_CUDA_POOL], TNR_F64, 1, SHAPE(3), &none));
+        const tnr_ledger after = ledger_of(s.domain[TNR_CUDA_POOL]);
+        assert_memory_equal(&after, &before, sizeof(before));
+    }
+    assert_ptr_equal(none, untouched());
+    scene_end(&s);
+}
+
 /* When an upload returns, its source is the caller's again, whichever way it went. */
 static void sources_are_free_again(void **state)
 {
@@ -362,9 +403,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_places),   cmocka_unit_test(CU_01_no_hidden_path),
         cmocka_unit_test(CU_08_empty_and_scalar), cmocka_unit_test(CU_09_strided_blocks),
-        cmocka_unit_test(ways_are_chosen),        cmocka_unit_test(sources_are_free_again),
-        cmocka_unit_test(ledger_and_statistics),  cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(pools_over_it),
+        cmocka_unit_test(ways_are_chosen),        cmocka_unit_test(zeros),
+        cmocka_unit_test(sources_are_free_again), cmocka_unit_test(ledger_and_statistics),
+        cmocka_unit_test(what_is_refused),        cmocka_unit_test(pools_over_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

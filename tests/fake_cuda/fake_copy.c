@@ -96,6 +96,21 @@ FAKE_API CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t byt
     return fake_leave(give_run(flat(false, to, bytes), flat(false, from, bytes), bytes, stream));
 }
 
+/* A copy of as many bytes that the host has here: what a fill is. */
+FAKE_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
+{
+    FAKE_BEGIN("cuMemsetD8Async", true);
+    if (bytes == 0) {
+        return fake_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    char *values = malloc(bytes);
+    memset(values, value, bytes);
+    const CUresult code =
+        give_run(flat(false, to, bytes), flat(true, (uint64_t)(uintptr_t)values, bytes), bytes, stream);
+    free(values);
+    return fake_leave(code);
+}
+
 static fake_side side_of(CUmemorytype type, const void *host, CUdeviceptr address, uint64_t pitch, uint64_t slice)
 {
     const fake_side side = {.host = type == CU_MEMORYTYPE_HOST,
