@@ -32,6 +32,7 @@
  * (tnr_cuda_synchronize, or the end of the context in tnr_cuda_device_close).
  *
  * Threads: any thread may call; one at a time in a lane, where a second one gets TNR_ERR_BUSY. Domains may be used by several.
+ * Closing a device object needs it alone.
  */
 #ifndef TENURE_CUDA_H
 #define TENURE_CUDA_H

@@ -38,8 +38,7 @@ static tnr_status source_before(between *copy)
     TNR_TRY(tnri_lane_order(copy->op, copy->source_lane, copy->source, false));
     tnri_lane_note(copy->source_lane, copy->source, false);
     (void)tnri_lane_begin(copy->source_lane);
-    (void)tnri_lane_reached(copy->source_lane, copy->source_lane->issued);
-    return TNR_OK;
+    return tnri_lane_mark(copy->op, copy->source_lane);
 }
 
 static tnr_status check_reach(between *copy)
@@ -96,8 +95,8 @@ static tnr_status target_work(between *copy)
                               .context = peers ? copy->source_lane->device->context : NULL};
     const tnr_status status = tnri_plan_issue(copy->op, lane, &plan, target, source);
     device->counts.device_bytes += status == TNR_OK ? copy->bytes : 0;
-    (void)tnri_lane_reached(lane, lane->issued);
-    return status;
+    const tnr_status marked = tnri_lane_mark(copy->op, lane);
+    return status == TNR_OK ? marked : status;
 }
 
 /* What was given to the target's lane is over: for where the source's lane cannot be ordered behind it. */
@@ -122,7 +121,7 @@ static tnr_status run(between *copy)
     }
     TNR_TRY(in_context(copy->op, from, source_before, copy));
     const tnr_status worked = in_context(copy->op, to, target_work, copy);
-    const tnr_status ordered = in_context(copy->op, from, source_after, copy);
+    const tnr_status ordered = worked == TNR_OK ? in_context(copy->op, from, source_after, copy) : worked;
     if (worked != TNR_OK || ordered != TNR_OK) {
         /* The source must not be given back under the copy. */
         const tnr_status waited = in_context(copy->op, to, target_wait, copy);

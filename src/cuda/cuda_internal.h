@@ -299,6 +299,8 @@ tnr_status tnri_lane_order(const char *op, tnr_cuda_lane *lane, const tnri_memor
 void tnri_lane_note(const tnr_cuda_lane *lane, tnri_memory *memory, bool write);
 /* Make `lane` wait for another one's batches up to a number; the other may be of another device object, locked too. */
 tnr_status tnri_lane_behind(const char *op, tnr_cuda_lane *lane, tnr_cuda_lane *other, uint64_t number);
+/* From now on others can be made to wait for all that was issued without the lane's own context: a mark is there, or it is over. */
+tnr_status tnri_lane_mark(const char *op, tnr_cuda_lane *lane);
 /* Is everything up to this number over? Asks the driver when that is not known. False too when it cannot tell. */
 bool tnri_lane_reached(tnr_cuda_lane *lane, uint64_t number);
 /* Wait for that. After a failure nothing is proved. `open`: the mutex is let go meanwhile. */

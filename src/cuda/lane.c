@@ -135,6 +135,15 @@ bool tnri_lane_reached(tnr_cuda_lane *lane, uint64_t number)
     return lane->done >= number;
 }
 
+tnr_status tnri_lane_mark(const char *op, tnr_cuda_lane *lane)
+{
+    tnri_mark *mark;
+    if (lane->done >= lane->issued || mark_for(op, lane, lane->issued, &mark) == TNR_OK) {
+        return TNR_OK;
+    }
+    return synchronise(op, lane);
+}
+
 tnr_status tnri_lane_wait(const char *op, tnr_cuda_lane *lane, uint64_t number, bool open)
 {
     tnr_cuda_device *device = lane->device;

@@ -414,6 +414,64 @@ static void rule_12_between_objects(void **state)
     }
 }
 
+/* Rule 12 with a fault at each call of the driver in turn: right values or an error, and nothing touched that is gone. */
+static void rule_12_with_faults(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    fake_cuda *fake = scene_fake();
+    int failed = 0;
+    int good = 0;
+    for (uint64_t number = 1; number <= 80; number++) {
+        scene s;
+        scene_begin(&s, number, NULL);
+        fake->eagerness = 0;
+        tnr_cuda_options options = SCENE_SMALL;
+        options.driver = scene_driver();
+        options.ordinal = (int)(number % 2);
+        tnr_cuda_device *other = NULL;
+        tnr_domain *there = NULL;
+        OK(tnr_cuda_device_open(s.heap, &options, &other));
+        OK(tnr_cuda_domain_create(other, TNR_CUDA_POOL, NULL, &there));
+        tnr_tensor *source = scene_on_device(&s, TNR_CUDA_POOL, MANY, 77);
+        tnr_tensor *target = NULL;
+        tnr_tensor *out = NULL;
+        OK(tnr_cuda_zeros(tnr_cuda_device_lane(other, 1), there, TNR_I32, 1, SHAPE(MANY), &target));
+        const tnr_view from = view_of(source);
+        const tnr_view_mut to = view_mut_of(target);
+        fake->fail_at = (number + 1) / 2;
+        fake->fail_code = 1;
+        const tnr_status status = tnr_cuda_copy_between(s.lane[1], &from, tnr_cuda_device_lane(other, 0), &to);
+        const bool fired = fake->faults != 0;
+        fake->fail_at = 0;
+        assert_true(status == TNR_OK || fired);
+        release(&source);
+        const tnr_status down = tnr_cuda_download(tnr_cuda_device_lane(other, 0), &to.view, s.heap, &out);
+        if (status == TNR_OK && down == TNR_OK) {
+            scene_expect_counting(&s, out, 77);
+            good++;
+        } else {
+            failed++;
+        }
+        OK(tnr_tensor_release(&out));
+        release(&target);
+        OK(tnr_domain_close(&there));
+        (void)tnr_cuda_device_close(&other);
+        assert_null(other);
+        for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+            OK(tnr_domain_close(&s.domain[memory]));
+        }
+        (void)tnr_cuda_device_close(&s.device);
+        assert_null(s.device);
+        OK(tnr_domain_close(&s.heap));
+        scene_expect_clean();
+        assert_true(fake->leaked <= 1);
+        assert_int_equal(fake->live, 0);
+    }
+    print_message("%d failed, %d went well\n", failed, good);
+    assert_true(failed > 10 && good > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +487,7 @@ int main(void)
         cmocka_unit_test(rule_10_chunks),
         cmocka_unit_test(rule_11_retirement_is_bounded),
         cmocka_unit_test(rule_12_between_objects),
+        cmocka_unit_test(rule_12_with_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
