@@ -394,6 +394,110 @@ static void boxes(void **state)
     scene_end(&s);
 }
 
+/* Runs of two elements along all axes that a tensor may have: one axis more than a copy of the core's takes. */
+static void boxes_of_full_rank(void **state)
+{
+    (void)state;
+    enum { ELEMENTS = 1 << 18, BYTES = 16 << 16 };
+    scene s;
+    scene_begin(&s, 13, NULL);
+    tnr_tensor *away = scene_on_device(&s, TNR_CUDA_PLAIN, ELEMENTS + 2, 0);
+    tnr_domain_box box = {.begin = 8, .bytes = BYTES, .run_bytes = 16, .rank = TNR_MAX_RANK};
+    for (int axis = 0; axis < TNR_MAX_RANK; axis++) {
+        box.shape[axis] = 2;
+        box.strides[axis] = (int64_t)16 << axis;
+    }
+    int32_t *packed = malloc(BYTES);
+    assert_non_null(packed);
+    OK(tnr_provider.away_read(away, &box, packed));
+    for (int at = 0; at < BYTES / 4; at++) {
+        assert_int_equal(packed[at], at + 2);
+    }
+    OK(tnr_provider.away_write(away, &box, packed));
+    if (scene_fake() != NULL) {
+        scene_fake()->fail_entry = "cuMemcpyDtoHAsync_v2";
+        scene_fake()->fail_at = 2;
+        scene_fake()->fail_code = 1;
+        EXPECT(TNR_ERR_BACKEND, tnr_provider.away_read(away, &box, packed));
+    }
+    free(packed);
+    scene_expect_counting(&s, away, 0);
+    release(&away);
+    scene_end(&s);
+}
+
+/* Making domains and page-locked blocks fails at each call of the driver: nothing stays taken. */
+static void making_fails_anywhere(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    scene s;
+    tnr_topology *topology = NULL;
+    int failures = 0;
+    scene_begin(&s, 14, NULL);
+    OK(tnr_topology_create(s.heap, NULL, &topology));
+    tnr_cuda_domain_options options = TNR_CUDA_DOMAIN_OPTIONS;
+    options.topology = topology;
+    options.retain_bytes = 1;
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        for (uint64_t number = 1; number <= 12; number++) {
+            tnr_domain *domain = NULL;
+            tnr_draft *draft = NULL;
+            const uint64_t before = scene_fake()->live - scene_counts(&s).events; /* events stay, to be used again */
+            scene_fake()->faults = 0;
+            scene_fake()->fail_at = number;
+            scene_fake()->fail_code = 1;
+            if (tnr_cuda_domain_create(s.device, (tnr_cuda_memory)memory, &options, &domain) == TNR_OK) {
+                if (tnr_draft_begin(domain, TNR_BOOL, 1, SHAPE(5000), &draft) == TNR_OK) {
+                    scene_fake()->fail_at = 0;
+                    OK(tnr_draft_abandon(&draft));
+                }
+                scene_fake()->fail_at = 0;
+                OK(tnr_domain_close(&domain));
+            } else {
+                assert_null(domain);
+            }
+            failures += scene_fake()->faults != 0;
+            scene_fake()->fail_at = 0;
+            OK(tnr_cuda_synchronize(s.device));
+            /* what the driver did not take back at the fault was asked for again, or is gone with the context at the end */
+            assert_true(scene_fake()->live - scene_counts(&s).events <= before + 1);
+            assert_int_equal(scene_counts(&s).quarantined, 0);
+        }
+    }
+    assert_true(failures > 12);
+    OK(tnr_topology_destroy(&topology));
+    scene_end(&s);
+}
+
+/* A node that is not there, or not ours: page-locked memory where the driver puts it. */
+static void unknown_node(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    tnr_domain *heap = make_heap();
+    tnr_topology *topology = NULL;
+    tnr_cuda_device *device = NULL;
+    tnr_domain *pinned = NULL;
+    tnr_cuda_options options = TNR_CUDA_OPTIONS;
+    tnr_cuda_domain_options domain_options = TNR_CUDA_DOMAIN_OPTIONS;
+    OK(tnr_topology_create(heap, NULL, &topology));
+    domain_options.topology = topology;
+    options.driver = scene_driver();
+    for (int node = -1; node < 900; node += 900) {
+        scene_reset(1);
+        scene_fake()->numa = node;
+        OK(tnr_cuda_device_open(heap, &options, &device));
+        OK(tnr_cuda_domain_create(device, TNR_CUDA_PINNED, &domain_options, &pinned));
+        assert_int_equal(tnr_domain_placement(pinned).cpu_affinity, TNR_NONE);
+        OK(tnr_domain_close(&pinned));
+        OK(tnr_cuda_device_close(&device));
+    }
+    OK(tnr_topology_destroy(&topology));
+    OK(tnr_domain_close(&heap));
+    scene_expect_clean();
+}
+
 static void closing_while_in_use(void **state)
 {
     (void)state;
@@ -430,6 +534,9 @@ int main(void)
         cmocka_unit_test(pinned_near_the_device),
         cmocka_unit_test(boxes),
         cmocka_unit_test(closing_while_in_use),
+        cmocka_unit_test(boxes_of_full_rank),
+        cmocka_unit_test(making_fails_anywhere),
+        cmocka_unit_test(unknown_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,45 @@ static void rule_04_tickets_hold_both_sides(void **state)
     }
 }
 
+/* Rule 4: giving up succeeds while nothing was given to the driver, because all chunks are taken. */
+static void rule_04_giving_up_early(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    int given_up = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        scene s;
+        scene_begin(&s, seed, NULL);
+        tnr_tensor *host = scene_counting(s.heap, MANY, 7);
+        tnr_tensor *first = scene_on_device(&s, TNR_CUDA_POOL, MANY, 0);
+        tnr_tensor *second = scene_on_device(&s, TNR_CUDA_POOL, MANY, 3);
+        OK(tnr_cuda_synchronize(s.device));
+        scene_fake()->eagerness = 0;
+        const tnr_view source = view_of(host);
+        const tnr_view_mut to_first = view_mut_of(first);
+        const tnr_view_mut to_second = view_mut_of(second);
+        tnr_ticket *tickets[2] = {NULL, NULL};
+        OK(tnr_cuda_upload_start(s.lane[0], &source, &to_first, &tickets[0]));
+        OK(tnr_cuda_upload_start(s.lane[1], &source, &to_second, &tickets[1]));
+        if (tnr_ticket_abandon(&tickets[1]) == TNR_OK) {
+            assert_null(tickets[1]);
+            given_up++;
+            scene_expect_counting(&s, second, 3); /* nothing was moved */
+        } else {
+            OK(tnr_ticket_wait(&tickets[1]));
+            scene_expect_counting(&s, second, 7);
+        }
+        OK(tnr_ticket_wait(&tickets[0]));
+        scene_expect_counting(&s, first, 7);
+        assert_int_equal(scene_counts(&s).tickets, 0);
+        release(&host);
+        release(&first);
+        release(&second);
+        scene_end(&s);
+    }
+    assert_true(given_up > 0);
+}
+
 /* Rule 5: the host sees a download by its end alone; later device work is ordered behind an upload. */
 static void rule_05_downloads_are_seen_by_waiting(void **state)
 {
@@ -189,6 +228,15 @@ static void rule_06_registered_memory(void **state)
     EXPECT(TNR_ERR_FOREIGN, tnr_cuda_unregister(s.device, buffer + 10));
     tnr_cuda_device *closing = s.device;
     EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing));
+    if (scene_fake() != NULL) {
+        static int32_t more[100];
+        scene_fake()->fail_entry = "cuMemHostRegister_v2";
+        scene_fake()->fail_at = 1;
+        scene_fake()->fail_code = 1;
+        EXPECT(TNR_ERR_BACKEND, tnr_cuda_register(s.device, more, sizeof(more)));
+        OK(tnr_cuda_register(s.device, more, sizeof(more)));
+        OK(tnr_cuda_unregister(s.device, more));
+    }
     const uint64_t direct = scene_counts(&s).direct_bytes;
     OK(tnr_cuda_upload_start(s.lane[0], &source, &target, &ticket));
     assert_int_equal(scene_counts(&s).direct_bytes - direct, sizeof(buffer));
@@ -479,6 +527,7 @@ int main(void)
         cmocka_unit_test(rule_02_free_with_work_in_flight),
         cmocka_unit_test(rule_03_lanes_are_ordered),
         cmocka_unit_test(rule_04_tickets_hold_both_sides),
+        cmocka_unit_test(rule_04_giving_up_early),
         cmocka_unit_test(rule_05_downloads_are_seen_by_waiting),
         cmocka_unit_test(rule_06_registered_memory),
         cmocka_unit_test(rule_07_errors_before_a_copy),
