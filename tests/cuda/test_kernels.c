@@ -45,8 +45,10 @@ static void by_nvcc(void **state)
         skip();
     }
     for (int at = 0; at < ARCHITECTURES; at++) {
-        char command[1024];
-        char file[] = "/tmp/tenure_kernels_XXXXXX.cu";
+        char command[2048];
+        char file[512];
+        const char *folder = getenv("TENURE_BUILD_DIR");
+        (void)snprintf(file, sizeof(file), "%s/kernels_XXXXXX.cu", folder != NULL ? folder : ".");
         const int handle = mkstemps(file, 3);
         assert_true(handle >= 0);
         FILE *out = fdopen(handle, "w");
