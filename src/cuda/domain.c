@@ -103,10 +103,10 @@ static tnr_status domain_map(void *state, const tnr_block *block, tnr_map_mode m
     } else if (!device->info.concurrent_managed) {
         status = tnri_lanes_wait(op, device);
     } else if (mode == TNR_MAP_READ) {
-        status = tnri_lane_wait(op, &device->lanes[memory->written_in], memory->written, false);
+        status = tnri_lane_wait(op, &device->lanes[memory->written_in], memory->written, true);
     } else {
         for (int index = 0; index < device->lane_count && status == TNR_OK; index++) {
-            status = tnri_lane_wait(op, &device->lanes[index], memory->used[index], false);
+            status = tnri_lane_wait(op, &device->lanes[index], memory->used[index], true);
         }
     }
     if (status == TNR_OK) {

@@ -101,7 +101,7 @@ tnr_status tnri_chunk_take(const char *op, tnr_cuda_device *device, bool wait, t
         if (!wait) {
             return TNR_OK;
         }
-        TNR_TRY(tnri_lane_wait(op, &device->lanes[busy->lane], busy->number, false));
+        TNR_TRY(tnri_lane_wait(op, &device->lanes[busy->lane], busy->number, true)); /* others may go on, and take it */
     }
 }
 
