@@ -117,7 +117,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_device_open(tnr_domain *home, const t
  *
  * TNR_ERR_BUSY while tickets, domains, registered memory or quarantined host memory of it live; nothing changed then, but what was
  * in quarantine may have been freed. On a poisoned object it ends the context's use: if nobody else retains the primary context, that is
- * the proof that ends all quarantine; tensors that live can then be released, and the device closed. TNR_ERR_BACKEND
+ * the proof that ends all quarantine, else a later close asks again; tensors that live can then be released, and the device closed. TNR_ERR_BACKEND
  * when the driver failed while it was closed: it is closed all the same. A driver that is unloading is no error. In a forked child it
  * only forgets the object. Never called at exit by the library.
  */

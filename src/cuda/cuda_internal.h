@@ -240,6 +240,7 @@ struct tnr_cuda_device {
     tnr_cuda_statistics counts;
     int64_t max_pitch;
     bool context_held; /* retained and not yet released */
+    bool released;     /* the driver took that back */
     bool gone;         /* released, and nobody else had it: all that ran in it is over */
     bool unloading;    /* the driver said so */
     tnr_status poison;

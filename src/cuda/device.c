@@ -145,13 +145,15 @@ static tnr_status end_context(tnr_cuda_device *device, bool current)
         }
     }
     if (device->context_held) {
-        unsigned flags = 0;
-        int active = 1;
         device->context_held = false;
         const tnr_status status = TNRI_CUDA(op, device, context_release, device->handle);
         answer = answer == TNR_OK ? status : answer;
-        device->gone = status == TNR_OK &&
-                       device->driver.context_state(device->handle, &flags, &active) == CUDA_SUCCESS && active == 0;
+        device->released = status == TNR_OK;
+    }
+    if (device->released && !device->gone && !device->unloading) { /* perhaps others held it, and do no more */
+        unsigned flags = 0;
+        int active = 1;
+        device->gone = device->driver.context_state(device->handle, &flags, &active) == CUDA_SUCCESS && active == 0;
     }
     if (device->poison == TNR_OK) { /* for whoever comes later */
         const char *why = "the device object was closed";

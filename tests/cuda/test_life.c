@@ -134,6 +134,49 @@ static void CU_05_program_state_untouched(void **state)
     assert_true(scene_fake() == NULL || scene_fake()->live == 0);
 }
 
+/* The program keeps the context that the library lost: quarantined host memory waits for the program to let go too. */
+static void context_kept_by_the_program(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    const own_driver own = own_find();
+    CUcontext context = NULL;
+    scene s;
+    scene_begin(&s, 1, NULL);
+    fake_cuda *fake = scene_fake();
+    assert_int_equal(own.retain(&context, 0), CUDA_SUCCESS);
+    tnr_tensor *host = scene_counting(s.domain[TNR_CUDA_PINNED], 3000, 1);
+    tnr_tensor *away = scene_on_device(&s, TNR_CUDA_POOL, 3000, 1);
+    const tnr_view source = view_of(host);
+    const tnr_view_mut target = view_mut_of(away);
+    tnr_ticket *ticket = NULL;
+    fake->eagerness = 0;
+    OK(tnr_cuda_upload_start(s.lane[0], &source, &target, &ticket));
+    fake->fail_entry = "cuEventSynchronize";
+    fake->fail_at = 1;
+    fake->fail_code = 700;
+    fake->fail_fatal = true;
+    EXPECT(TNR_ERR_BACKEND, tnr_ticket_wait(&ticket));
+    OK(tnr_tensor_release(&away));
+    tnr_cuda_device *closing = s.device;
+    for (int round = 0; round < 2; round++) {
+        EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing));
+        EXPECT(TNR_ERR_BUSY, tnr_tensor_release(&host));
+        assert_true(scene_counts(&s).quarantined > 0);
+    }
+    assert_int_equal(own.release(0), CUDA_SUCCESS);        /* that ends the context */
+    EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing)); /* domains live */
+    assert_int_equal(scene_counts(&s).quarantined, 0);
+    OK(tnr_tensor_release(&host));
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        OK(tnr_domain_close(&s.domain[memory]));
+    }
+    OK(tnr_cuda_device_close(&s.device));
+    OK(tnr_domain_close(&s.heap));
+    scene_expect_clean();
+    assert_int_equal(fake->live, 0);
+}
+
 /* ---- The end of a process ---------------------------------------------------------------------------------------------------- */
 
 static scene late;
@@ -276,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(CU_05_program_state_untouched),
+        cmocka_unit_test(context_kept_by_the_program),
         cmocka_unit_test(CU_04_exit_is_quiet),
         cmocka_unit_test(threads_side_by_side),
     };
