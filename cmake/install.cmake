@@ -11,7 +11,10 @@ endif()
 install(TARGETS tenure_static EXPORT tenureStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 set(left_out "")
 if(NOT TENURE_HAS_MPI) # no header without its library
-    set(left_out PATTERN "mpi.h" EXCLUDE)
+    list(APPEND left_out PATTERN "mpi.h" EXCLUDE)
+endif()
+if(NOT TENURE_HAS_CUDA)
+    list(APPEND left_out PATTERN "cuda.h" EXCLUDE)
 endif()
 install(DIRECTORY include/tenure "${TENURE_GENERATED}/include/tenure" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     FILES_MATCHING PATTERN "*.h" ${left_out})
@@ -24,6 +27,15 @@ if(TENURE_HAS_MPI)
     install(TARGETS tenure_mpi_static EXPORT tenureMpiStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
     install(EXPORT tenureMpiTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
     install(EXPORT tenureMpiStaticTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+endif()
+
+# Devices: found with COMPONENTS cuda; needs no toolkit where it is used.
+if(TENURE_HAS_CUDA)
+    install(TARGETS tenure_cuda EXPORT tenureCudaTargets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(TARGETS tenure_cuda_static EXPORT tenureCudaStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT tenureCudaTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
+    install(EXPORT tenureCudaStaticTargets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
 endif()
 
 configure_package_config_file(cmake/tenureConfig.cmake.in "${TENURE_GENERATED}/tenureConfig.cmake"
@@ -43,5 +55,9 @@ install(FILES "${TENURE_GENERATED}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDI
 if(TENURE_HAS_MPI)
     configure_file(cmake/tenure-mpi.pc.in "${TENURE_GENERATED}/tenure-mpi.pc" @ONLY)
     install(FILES "${TENURE_GENERATED}/tenure-mpi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
+if(TENURE_HAS_CUDA)
+    configure_file(cmake/tenure-cuda.pc.in "${TENURE_GENERATED}/tenure-cuda.pc" @ONLY)
+    install(FILES "${TENURE_GENERATED}/tenure-cuda.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -154,8 +154,11 @@ static tnr_status check_overlap(const char *op, const tnri_operand *operands, in
     return TNR_OK;
 }
 
-/* `away`: where the host cannot reach the root but its domain copies, the host's address is a place. */
-static tnr_status map_root(const char *op, tnri_operand *carrier, bool away)
+/* How far an access goes: to memory that the host reaches; to what a domain copies as well; or to no bytes at all. */
+typedef enum extent_of_access { REACH_HOST, REACH_AWAY, REACH_BARE } extent_of_access;
+
+/* Where the host cannot reach the root but its domain copies, or all that is asked for is a lease, the host's address is a place. */
+static tnr_status map_root(const char *op, tnri_operand *carrier, extent_of_access how)
 {
     tnr_tensor *root = carrier->held.root;
     const tnr_host_access access = tnri_root_access(root);
@@ -163,8 +166,12 @@ static tnr_status map_root(const char *op, tnri_operand *carrier, bool away)
         carrier->held.host = root->block.address;
         return TNR_OK;
     }
+    if (how == REACH_BARE) {
+        carrier->held.host = (void *)TNRI_AWAY_BASE;
+        return TNR_OK;
+    }
     if (access == TNR_ACCESS_NONE) {
-        if (!away || !root->domain->copies) {
+        if (how != REACH_AWAY || !root->domain->copies) {
             return tnri_fail_residency(op, root);
         }
         carrier->held.host = (void *)TNRI_AWAY_BASE;
@@ -200,7 +207,8 @@ static tnr_status give_all(tnri_operand *operands, int count, int mapped)
             continue;
         }
         tnr_tensor *root = operand->held.root;
-        if (TNRI_UNLIKELY(tnri_root_access(root) == TNR_ACCESS_MAPPED) && index < mapped && root->bytes != 0) {
+        if (TNRI_UNLIKELY(tnri_root_access(root) == TNR_ACCESS_MAPPED) && index < mapped && root->bytes != 0 &&
+            operand->held.host != (void *)TNRI_AWAY_BASE) {
             const tnr_status status = root->domain->kind->unmap(
                 root->domain, &root->block, operand->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, operand->held.host);
             answer = answer == TNR_OK ? status : answer;
@@ -256,11 +264,11 @@ static tnr_status lease_and_check(const char *op, tnri_operand *operands, int co
     return TNR_OK;
 }
 
-static tnr_status map_all(const char *op, tnri_operand *operands, int count, bool away, int *mapped)
+static tnr_status map_all(const char *op, tnri_operand *operands, int count, extent_of_access how, int *mapped)
 {
     for (*mapped = 0; *mapped < count; (*mapped)++) {
         if (operands[*mapped].held.owns) {
-            TNR_TRY(map_root(op, &operands[*mapped], away));
+            TNR_TRY(map_root(op, &operands[*mapped], how));
         }
     }
     return TNR_OK;
@@ -403,7 +411,7 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
     return false;
 }
 
-static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, bool away)
+static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, extent_of_access how)
 {
     bool direct = false;
     int mapped = 0;
@@ -419,7 +427,7 @@ static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_
         }
     }
     if (TNRI_UNLIKELY(!direct) && status == TNR_OK) {
-        status = map_all(op, operands, count, away, &mapped);
+        status = map_all(op, operands, count, how, &mapped);
     }
     if (TNRI_UNLIKELY(status != TNR_OK)) {
         (void)give_all(operands, count, mapped);
@@ -439,20 +447,25 @@ static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
     if (TNRI_SMALL) { /* what is usual gets no code of its own */
-        return begin(op, operands, count, aliasing, false);
+        return begin(op, operands, count, aliasing, REACH_HOST);
     }
     if (count == 3   ? try_usual(operands, 3, aliasing)
         : count == 2 ? try_usual(operands, 2, aliasing)
                      : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
         return TNR_OK;
     }
-    return begin(op, operands, count, aliasing, false);
+    return begin(op, operands, count, aliasing, REACH_HOST);
 }
 
 tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
     const bool usual = !TNRI_SMALL && (count == 1 || count == 2) && try_usual(operands, count, aliasing);
-    return usual ? TNR_OK : begin(op, operands, count, aliasing, true);
+    return usual ? TNR_OK : begin(op, operands, count, aliasing, REACH_AWAY);
+}
+
+tnr_status tnri_access_begin_bare(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
+{
+    return begin(op, operands, count, aliasing, REACH_BARE);
 }
 
 tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host)

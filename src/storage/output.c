@@ -33,13 +33,13 @@ static void give_back(const tnri_output *output)
     tnri_handle_cancel(domain, output->reason, bytes, &root->handle);
 }
 
-static tnr_status map_bytes(const tnr_tensor *root, void **host)
+static tnr_status map_bytes(const tnr_tensor *root, bool bare, void **host)
 {
     if (root->bytes == 0 || tnri_root_access(root) == TNR_ACCESS_DIRECT) {
         *host = root->bytes != 0 ? root->block.address : NULL;
         return TNR_OK;
     }
-    if (tnri_root_access(root) == TNR_ACCESS_NONE) {
+    if (bare || tnri_root_access(root) == TNR_ACCESS_NONE) {
         *host = (void *)TNRI_AWAY_BASE;
         return TNR_OK;
     }
@@ -47,12 +47,12 @@ static tnr_status map_bytes(const tnr_tensor *root, void **host)
 }
 
 static tnr_status begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
-                        tnr_allocation_reason reason, tnri_output *output)
+                        tnr_allocation_reason reason, bool bare, tnri_output *output)
 {
     output->reason = reason;
     output->host = NULL;
     TNR_TRY(tnri_root_take(op, domain, dtype, rank, shape, reason, &output->root));
-    const tnr_status status = map_bytes(output->root, &output->host);
+    const tnr_status status = map_bytes(output->root, bare, &output->host);
     if (TNRI_UNLIKELY(status != TNR_OK)) {
         give_back(output);
         return status;
@@ -68,7 +68,7 @@ tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype
     TNR_REQUIRE(domain->access != TNR_ACCESS_NONE, TNR_ERR_RESIDENCY,
                 "%s: the host cannot reach domain \"%s\": fill a host tensor and upload it", op,
                 tnr_domain_name(domain));
-    return begin(op, domain, dtype, rank, shape, reason, output);
+    return begin(op, domain, dtype, rank, shape, reason, false, output);
 }
 
 tnr_status tnri_output_begin_away(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
@@ -77,13 +77,20 @@ tnr_status tnri_output_begin_away(const char *op, tnr_domain *domain, tnr_dtype 
     TNR_REQUIRE(domain->access != TNR_ACCESS_NONE || domain->copies, TNR_ERR_RESIDENCY,
                 "%s: the host cannot reach domain \"%s\", which has no read and write: name a host domain, and upload",
                 op, tnr_domain_name(domain));
-    return begin(op, domain, dtype, rank, shape, reason, output);
+    return begin(op, domain, dtype, rank, shape, reason, false, output);
+}
+
+tnr_status tnri_output_begin_bare(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                  tnr_allocation_reason reason, tnri_output *output)
+{
+    return begin(op, domain, dtype, rank, shape, reason, true, output);
 }
 
 tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor)
 {
     tnr_tensor *root = output->root;
-    if (TNRI_UNLIKELY(tnri_root_access(root) == TNR_ACCESS_MAPPED) && output->host != NULL) {
+    if (TNRI_UNLIKELY(tnri_root_access(root) == TNR_ACCESS_MAPPED) && output->host != NULL &&
+        output->host != (void *)TNRI_AWAY_BASE) {
         const tnr_status unmapped = root->domain->kind->unmap(root->domain, &root->block, TNR_MAP_WRITE, output->host);
         status = status == TNR_OK ? unmapped : status;
     }

@@ -103,6 +103,10 @@ tnr_status tnri_output_begin(const char *op, tnr_domain *domain, tnr_dtype dtype
 tnr_status tnri_output_begin_away(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
                                   tnr_allocation_reason reason, tnri_output *output);
 
+/* The same without a mapping, wherever the memory is: output.data is a place unless the host reaches it directly. */
+tnr_status tnri_output_begin_bare(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,
+                                  tnr_allocation_reason reason, tnri_output *output);
+
 /* Unmap; with status TNR_OK and a good unmap *tensor is the new tensor, else all is undone. The status, or the unmap's. */
 tnr_status tnri_output_end(tnri_output *output, tnr_status status, tnr_tensor **tensor);
 
@@ -158,6 +162,12 @@ static inline uint64_t tnri_away_byte(const void *place) { return (uint64_t)((ui
 
 /* tnri_access_begin that takes operands in domains that copy as well; end it in the same way. */
 tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
+
+/*
+ * Leases and checks without a mapping, for who reaches the bytes by another way: a device's companion. The data of what the host
+ * does not reach directly is a place, also where it could be mapped. End it in the same way.
+ */
+tnr_status tnri_access_begin_bare(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
 
 /* A box of an away root's block, to or from packed host memory. The lease is held. */
 tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host);

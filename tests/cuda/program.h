@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random programs: tensors in all kinds of memory, copies between them in any layout, tickets, releases, mappings; beside it a
+ * model of what each must hold.
+ */
+#ifndef TENURE_TESTS_CUDA_PROGRAM_H
+#define TENURE_TESTS_CUDA_PROGRAM_H
+
+#include "scene.h"
+
+typedef struct program_answer {
+    uint64_t calls; /* of the driver */
+    int failed;     /* calls of the library that answered an error which a fault explains */
+    bool fault;     /* one was fired */
+    int wrong;      /* values that differ from the model's */
+    char text[240]; /* what is wrong; "" */
+} program_answer;
+
+/* What to do to the driver. */
+typedef struct program_fault {
+    uint64_t at; /* 0: nothing */
+    int code;
+    bool fatal;
+    bool for_ever;
+    const char *entry;
+    bool drop_waits;
+    bool false_ready;
+    bool skip_pop;
+} program_fault;
+
+/*
+ * One program of `steps` steps. All that must be true is looked at: values, leaks, what the fake complains of. The first thing that
+ * is not so is in the answer's text.
+ */
+program_answer program_run(uint64_t seed, int steps, const program_fault *fault);
+
+#endif /* TENURE_TESTS_CUDA_PROGRAM_H */

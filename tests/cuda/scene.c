@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "scene.h"
+
+#include <dlfcn.h>
+
+const tnr_cuda_options SCENE_SMALL = {
+    .size = sizeof(tnr_cuda_options), .direct_bytes = 256, .chunk_bytes = 4096, .chunks = 3, .retirements = 4};
+
+const char *scene_driver(void)
+{
+    const char *path = getenv("TENURE_TEST_CUDA_DRIVER");
+    return path != NULL && path[0] != '\0' ? path : FAKE_CUDA_PATH;
+}
+
+/* A function of the fake; NULL on a real driver. */
+static void *find(const char *name)
+{
+    static void *library;
+    if (library == NULL) {
+        library = dlopen(scene_driver(), RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) {
+            print_error("no driver to test: %s\n", dlerror());
+            exit(1);
+        }
+    }
+    return dlsym(library, name);
+}
+
+fake_cuda *scene_fake(void)
+{
+    fake_cuda_control_fn control;
+    void *found = find("fake_cuda_control");
+    memcpy(&control, &found, sizeof(found));
+    return control != NULL ? control() : NULL;
+}
+
+void scene_reset(uint64_t seed)
+{
+    fake_cuda_reset_fn reset;
+    void *found = find("fake_cuda_reset");
+    memcpy(&reset, &found, sizeof(found));
+    if (reset != NULL) {
+        reset(seed);
+    }
+}
+
+int scene_depth(void)
+{
+    fake_cuda_depth_fn depth;
+    void *found = find("fake_cuda_depth");
+    memcpy(&depth, &found, sizeof(found));
+    return depth != NULL ? depth() : 0;
+}
+
+void scene_begin(scene *of, uint64_t seed, const tnr_cuda_options *given)
+{
+    tnr_cuda_options options = given != NULL ? *given : SCENE_SMALL;
+    memset(of, 0, sizeof(*of));
+    scene_reset(seed);
+    options.driver = scene_driver();
+    options.nvrtc = options.nvrtc == NULL && scene_fake() != NULL ? scene_driver() : options.nvrtc;
+    of->heap = make_heap();
+    OK(tnr_cuda_device_open(of->heap, &options, &of->device));
+    of->lane[0] = tnr_cuda_device_lane(of->device, 0);
+    of->lane[1] = tnr_cuda_device_lane(of->device, 1);
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        OK(tnr_cuda_domain_create(of->device, (tnr_cuda_memory)memory, NULL, &of->domain[memory]));
+    }
+}
+
+void scene_expect_clean(void)
+{
+    const fake_cuda *fake = scene_fake();
+    if (fake == NULL) {
+        return;
+    }
+    if (fake->first[0] != '\0') {
+        print_error("the driver says: %s (seed %llu)\n", fake->first, (unsigned long long)fake->seed);
+    }
+    assert_int_equal(fake->use_after_free, 0);
+    assert_int_equal(fake->double_free, 0);
+    assert_int_equal(fake->out_of_bounds, 0);
+    assert_int_equal(fake->misuse, 0);
+    assert_int_equal(fake->hangs, 0);
+    assert_int_equal(scene_depth(), 0);
+}
+
+void scene_end(scene *of)
+{
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        OK(tnr_domain_close(&of->domain[memory]));
+    }
+    OK(tnr_cuda_device_close(&of->device));
+    assert_null(of->device);
+    OK(tnr_domain_close(&of->heap));
+    scene_expect_clean();
+    const fake_cuda *fake = scene_fake();
+    if (fake != NULL) {
+        assert_int_equal(fake->leaked, 0);
+        assert_int_equal(fake->live, 0);
+        assert_int_equal(fake->live_bytes, 0);
+    }
+}
+
+tnr_cuda_statistics scene_counts(const scene *of)
+{
+    tnr_cuda_statistics counts;
+    OK(tnr_cuda_statistics_get(of->device, &counts));
+    return counts;
+}
+
+tnr_tensor *scene_counting(tnr_domain *domain, int64_t count, int32_t first)
+{
+    tnr_draft *draft = NULL;
+    tnr_tensor *tensor = NULL;
+    tnr_view_mut view;
+    tnr_write_map map;
+    OK(tnr_draft_begin(domain, TNR_I32, 1, &count, &draft));
+    OK(tnr_draft_view(draft, &view));
+    OK(tnr_map_write(&view, &map));
+    for (int64_t at = 0; at < count; at++) {
+        ((int32_t *)map.data)[at] = first + (int32_t)at;
+    }
+    OK(tnr_unmap_write(&map));
+    OK(tnr_draft_commit(&draft, &tensor));
+    return tensor;
+}
+
+tnr_tensor *scene_on_device(const scene *of, tnr_cuda_memory memory, int64_t count, int32_t first)
+{
+    tnr_tensor *host = scene_counting(of->heap, count, first);
+    tnr_tensor *tensor = NULL;
+    const tnr_view view = view_of(host);
+    OK(tnr_cuda_upload(of->lane[0], &view, of->domain[memory], &tensor));
+    release(&host);
+    return tensor;
+}
+
+void scene_expect_counting(const scene *of, const tnr_tensor *tensor, int32_t first)
+{
+    tnr_tensor_info info;
+    tnr_tensor *host = NULL;
+    tnr_view view = view_of(tensor);
+    tnr_read_map map;
+    OK(tnr_tensor_describe(tensor, &info));
+    if (info.access == TNR_ACCESS_NONE) {
+        OK(tnr_cuda_download(of->lane[1], &view, of->heap, &host));
+        view = view_of(host);
+    }
+    OK(tnr_map_read(&view, &map));
+    for (int64_t at = 0; at < info.count; at++) {
+        assert_int_equal(((const int32_t *)map.data)[at], first + (int32_t)at);
+    }
+    OK(tnr_unmap_read(&map));
+    if (host != NULL) {
+        release(&host);
+    }
+}

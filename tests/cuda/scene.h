@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the tests of tenure::cuda share: a driver, a device object with one domain of each kind, and what must be true at the end. */
+#ifndef TENURE_TESTS_CUDA_SCENE_H
+#define TENURE_TESTS_CUDA_SCENE_H
+
+#include "../fake_cuda/fake_cuda.h"
+#include "support/storage_test.h"
+#include "tenure/cuda.h"
+
+/* Path of the driver that is tested: TENURE_TEST_CUDA_DRIVER, else the fake. */
+const char *scene_driver(void);
+/* The fake's control block; NULL on a real driver. */
+fake_cuda *scene_fake(void);
+/* The fake as new; nothing on a real driver. */
+void scene_reset(uint64_t seed);
+/* This thread's stack of contexts, on the fake. */
+int scene_depth(void);
+
+#define NEEDS_FAKE()                                                               \
+    do {                                                                           \
+        if (scene_fake() == NULL) {                                                \
+            print_message("skipped: what it does is only possible on the fake\n"); \
+            skip();                                                                \
+        }                                                                          \
+    } while (0)
+
+typedef struct scene {
+    tnr_domain *heap;
+    tnr_cuda_device *device;
+    tnr_cuda_lane *lane[2];
+    tnr_domain *domain[TNR_CUDA_MEMORY_END];
+} scene;
+
+/* Small chunks, so that small tensors go through them. */
+extern const tnr_cuda_options SCENE_SMALL;
+
+/* Reset with this seed, open, make the domains. options NULL: SCENE_SMALL. */
+void scene_begin(scene *of, uint64_t seed, const tnr_cuda_options *options);
+/* Close everything and expect that the fake has nothing to complain of. */
+void scene_end(scene *of);
+/* Only look: no fault of the library's so far, and no context left current. */
+void scene_expect_clean(void);
+
+tnr_cuda_statistics scene_counts(const scene *of);
+
+/* New i32 tensor first, first + 1, ... in a host domain; and one on the device with the same. */
+tnr_tensor *scene_counting(tnr_domain *domain, int64_t count, int32_t first);
+tnr_tensor *scene_on_device(const scene *of, tnr_cuda_memory memory, int64_t count, int32_t first);
+/* Does the tensor hold that? Downloads what the host cannot reach. */
+void scene_expect_counting(const scene *of, const tnr_tensor *tensor, int32_t first);
+
+#endif /* TENURE_TESTS_CUDA_SCENE_H */

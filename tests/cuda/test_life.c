@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beside the program's own CUDA work, at the end of a process, and with several threads. */
+#define _POSIX_C_SOURCE 200809L /* fork */
+#include "scene.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda.h>
+
+/* ---- The program's own state ---------------------------------------------------------------------------------------------- */
+
+/* What a program calls itself. */
+typedef struct own_driver {
+    CUresult(CUDAAPI *retain)(CUcontext *, CUdevice);
+    CUresult(CUDAAPI *release)(CUdevice);
+    CUresult(CUDAAPI *push)(CUcontext);
+    CUresult(CUDAAPI *pop)(CUcontext *);
+    CUresult(CUDAAPI *current)(CUcontext *);
+    CUresult(CUDAAPI *take)(CUdeviceptr *, size_t);
+    CUresult(CUDAAPI *give)(CUdeviceptr);
+    CUresult(CUDAAPI *in)(CUdeviceptr, const void *, size_t, CUstream);
+    CUresult(CUDAAPI *out)(void *, CUdeviceptr, size_t, CUstream);
+    CUresult(CUDAAPI *stream)(CUstream *, unsigned);
+    CUresult(CUDAAPI *stream_end)(CUstream);
+    CUresult(CUDAAPI *init)(unsigned);
+} own_driver;
+
+static own_driver own_find(void)
+{
+    own_driver own;
+    void *library = dlopen(scene_driver(), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    const struct {
+        const char *name;
+        void *to;
+    } names[] = {{"cuDevicePrimaryCtxRetain", &own.retain},
+                 {"cuDevicePrimaryCtxRelease_v2", &own.release},
+                 {"cuCtxPushCurrent_v2", &own.push},
+                 {"cuCtxPopCurrent_v2", &own.pop},
+                 {"cuCtxGetCurrent", &own.current},
+                 {"cuMemAlloc_v2", &own.take},
+                 {"cuMemFree_v2", &own.give},
+                 {"cuMemcpyHtoDAsync_v2", &own.in},
+                 {"cuMemcpyDtoHAsync_v2", &own.out},
+                 {"cuStreamCreate", &own.stream},
+                 {"cuStreamDestroy_v2", &own.stream_end},
+                 {"cuInit", &own.init}};
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        void *found = dlsym(library, names[at].name);
+        assert_non_null(found);
+        memcpy(names[at].to, &found, sizeof(found));
+    }
+    return own;
+}
+
+static void expect_current(const own_driver *own, CUcontext expected)
+{
+    CUcontext current = NULL;
+    assert_int_equal(own->current(&current), CUDA_SUCCESS);
+    assert_ptr_equal(current, expected);
+}
+
+/* CU-05: the program's context stays current and its memory as it was, through everything, errors included. */
+static void CU_05_program_state_untouched(void **state)
+{
+    (void)state;
+    unsigned char bytes[1024];
+    unsigned char back[1024];
+    const own_driver own = own_find();
+    CUcontext context = NULL;
+    CUcontext popped = NULL;
+    CUdeviceptr buffer = 0;
+    CUstream stream = NULL;
+    const CUdevice device = scene_fake() != NULL ? 1 : 0;
+    scene_reset(1);
+    assert_int_equal(own.init(0), CUDA_SUCCESS);
+    assert_int_equal(own.retain(&context, device), CUDA_SUCCESS);
+    assert_int_equal(own.push(context), CUDA_SUCCESS);
+    assert_int_equal(own.stream(&stream, 0), CUDA_SUCCESS);
+    assert_int_equal(own.take(&buffer, sizeof(bytes)), CUDA_SUCCESS);
+    memset(bytes, 0x5A, sizeof(bytes));
+    assert_int_equal(own.in(buffer, bytes, sizeof(bytes), stream), CUDA_SUCCESS);
+
+    tnr_domain *heap = make_heap();
+    for (int ordinal = 0; ordinal <= device; ordinal++) { /* another device, and the same one */
+        tnr_cuda_device *opened = NULL;
+        tnr_cuda_options options = SCENE_SMALL;
+        options.driver = scene_driver();
+        options.ordinal = ordinal;
+        OK(tnr_cuda_device_open(heap, &options, &opened));
+        expect_current(&own, context);
+        tnr_cuda_lane *lane = tnr_cuda_device_lane(opened, 0);
+        for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+            tnr_domain *domain = NULL;
+            tnr_tensor *away = NULL;
+            tnr_tensor *none = untouched();
+            OK(tnr_cuda_domain_create(opened, (tnr_cuda_memory)memory, NULL, &domain));
+            expect_current(&own, context);
+            tnr_tensor *host = scene_counting(heap, 3000, 1);
+            const tnr_view view = view_of(host);
+            if (memory == TNR_CUDA_PINNED) {
+                EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_upload(lane, &view, domain, &none));
+                expect_current(&own, context);
+                OK(tnr_tensor_duplicate(&view, domain, &away));
+            } else {
+                OK(tnr_cuda_upload(lane, &view, domain, &away));
+                expect_current(&own, context);
+            }
+            OK(tnr_tensor_release(&away));
+            expect_current(&own, context);
+            release(&host);
+            OK(tnr_domain_close(&domain));
+            expect_current(&own, context);
+        }
+        OK(tnr_cuda_synchronize(opened));
+        expect_current(&own, context);
+        OK(tnr_cuda_device_close(&opened));
+        expect_current(&own, context);
+    }
+    OK(tnr_domain_close(&heap));
+
+    memset(back, 0, sizeof(back));
+    assert_int_equal(own.out(back, buffer, sizeof(back), stream), CUDA_SUCCESS);
+    assert_memory_equal(back, bytes, sizeof(bytes));
+    assert_int_equal(own.give(buffer), CUDA_SUCCESS);
+    assert_int_equal(own.stream_end(stream), CUDA_SUCCESS);
+    assert_int_equal(own.pop(&popped), CUDA_SUCCESS);
+    assert_ptr_equal(popped, context);
+    assert_int_equal(own.release(device), CUDA_SUCCESS);
+    scene_expect_clean();
+    assert_true(scene_fake() == NULL || scene_fake()->live == 0);
+}
+
+/* The program keeps the context that the library lost: quarantined host memory waits for the program to let go too. */
+static void context_kept_by_the_program(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    const own_driver own = own_find();
+    CUcontext context = NULL;
+    scene s;
+    scene_begin(&s, 1, NULL);
+    fake_cuda *fake = scene_fake();
+    assert_int_equal(own.retain(&context, 0), CUDA_SUCCESS);
+    tnr_tensor *host = scene_counting(s.domain[TNR_CUDA_PINNED], 3000, 1);
+    tnr_tensor *away = scene_on_device(&s, TNR_CUDA_POOL, 3000, 1);
+    const tnr_view source = view_of(host);
+    const tnr_view_mut target = view_mut_of(away);
+    tnr_ticket *ticket = NULL;
+    fake->eagerness = 0;
+    OK(tnr_cuda_upload_start(s.lane[0], &source, &target, &ticket));
+    fake->fail_entry = "cuEventSynchronize";
+    fake->fail_at = 1;
+    fake->fail_code = 700;
+    fake->fail_fatal = true;
+    EXPECT(TNR_ERR_BACKEND, tnr_ticket_wait(&ticket));
+    OK(tnr_tensor_release(&away));
+    tnr_cuda_device *closing = s.device;
+    for (int round = 0; round < 2; round++) {
+        EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing));
+        EXPECT(TNR_ERR_BUSY, tnr_tensor_release(&host));
+        assert_true(scene_counts(&s).quarantined > 0);
+    }
+    assert_int_equal(own.release(0), CUDA_SUCCESS);        /* that ends the context */
+    EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing)); /* domains live */
+    assert_int_equal(scene_counts(&s).quarantined, 0);
+    OK(tnr_tensor_release(&host));
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        OK(tnr_domain_close(&s.domain[memory]));
+    }
+    OK(tnr_cuda_device_close(&s.device));
+    OK(tnr_domain_close(&s.heap));
+    scene_expect_clean();
+    assert_int_equal(fake->live, 0);
+}
+
+/* ---- The end of a process ---------------------------------------------------------------------------------------------------- */
+
+static scene late;
+static tnr_tensor *late_tensor;
+static int late_mode;
+
+static void release_late(void)
+{
+    if (late_mode == 1 && scene_fake() != NULL) {
+        scene_fake()->unloading = true;
+    }
+    bool good = tnr_tensor_release(&late_tensor) == TNR_OK;
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        good = tnr_domain_close(&late.domain[memory]) == TNR_OK && good;
+    }
+    good = tnr_cuda_device_close(&late.device) == TNR_OK && tnr_domain_close(&late.heap) == TNR_OK && good;
+    if (!good) {
+        _exit(3);
+    }
+}
+
+/* CU-04: released in an atexit handler, with the driver there, unloading, or nothing released at all: exit 0, no word. */
+static void CU_04_exit_is_quiet(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    for (late_mode = 0; late_mode < 3; late_mode++) {
+        int ends[2];
+        char said[64];
+        assert_int_equal(pipe(ends), 0);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)dup2(ends[1], 1);
+            (void)dup2(ends[1], 2);
+            (void)close(ends[0]);
+            (void)close(ends[1]);
+            scene_begin(&late, 1, NULL);
+            late_tensor = scene_on_device(&late, TNR_CUDA_POOL, 3000, 1);
+            if (late_mode < 2) {
+                (void)atexit(release_late);
+            }
+            exit(0);
+        }
+        (void)close(ends[1]);
+        int how = 0;
+        const ssize_t bytes = read(ends[0], said, sizeof(said));
+        (void)close(ends[0]);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 0);
+        assert_int_equal(bytes, 0);
+    }
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 60, COUNT = 2500 };
+
+typedef struct worker {
+    scene *s;
+    int number;
+    int wrong;
+    int busy;
+} worker;
+
+static bool right(const int32_t *values, int32_t first)
+{
+    for (int at = 0; at < COUNT; at++) {
+        if (values[at] != first + at) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In its own lane; in the shared one a call may be refused. */
+static void *work(void *of)
+{
+    worker *w = of;
+    tnr_cuda_lane *own = tnr_cuda_device_lane(w->s->device, w->number);
+    tnr_cuda_lane *shared = tnr_cuda_device_lane(w->s->device, THREADS);
+    for (int round = 0; round < ROUNDS; round++) {
+        const int32_t first = w->number * 1000 + round;
+        static const tnr_cuda_memory places[] = {TNR_CUDA_POOL, TNR_CUDA_PLAIN, TNR_CUDA_MANAGED};
+        tnr_domain *domain = w->s->domain[places[round % 3]];
+        int32_t values[COUNT];
+        tnr_tensor *host = NULL;
+        tnr_tensor *away = NULL;
+        tnr_tensor *copy = NULL;
+        tnr_tensor *down = NULL;
+        const void *data = NULL;
+        tnr_view view;
+        for (int at = 0; at < COUNT; at++) {
+            values[at] = first + at;
+        }
+        bool good = tnr_tensor_from_column_major(round % 2 == 0 ? w->s->heap : w->s->domain[TNR_CUDA_PINNED], TNR_I32,
+                                                 1, SHAPE(COUNT), values, sizeof(values), &host) == TNR_OK;
+        good = good && tnr_tensor_view(host, &view) == TNR_OK;
+        good = good && tnr_cuda_upload(own, &view, domain, &away) == TNR_OK;
+        good = good && tnr_tensor_view(away, &view) == TNR_OK;
+        tnr_status status = TNR_ERR_BUSY;
+        while (good && status == TNR_ERR_BUSY) {
+            status = tnr_cuda_duplicate(shared, &view, w->s->domain[TNR_CUDA_POOL], &copy);
+            w->busy += status == TNR_ERR_BUSY;
+        }
+        good = good && status == TNR_OK && tnr_tensor_release(&away) == TNR_OK;
+        good = good && tnr_tensor_view(copy, &view) == TNR_OK;
+        good = good && tnr_cuda_download(own, &view, w->s->heap, &down) == TNR_OK;
+        good = good && tnr_tensor_host_data(down, &data) == TNR_OK && right(data, first);
+        w->wrong += !good;
+        (void)tnr_tensor_release(&host);
+        (void)tnr_tensor_release(&copy);
+        (void)tnr_tensor_release(&down);
+    }
+    return NULL;
+}
+
+static void threads_side_by_side(void **state)
+{
+    (void)state;
+    scene s;
+    tnr_cuda_options options = SCENE_SMALL;
+    options.lanes = THREADS + 1;
+    scene_begin(&s, 5, &options);
+    worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int at = 0; at < THREADS; at++) {
+        workers[at] = (worker){.s = &s, .number = at};
+        assert_int_equal(pthread_create(&threads[at], NULL, work, &workers[at]), 0);
+    }
+    for (int at = 0; at < THREADS; at++) {
+        assert_int_equal(pthread_join(threads[at], NULL), 0);
+        assert_int_equal(workers[at].wrong, 0);
+    }
+    scene_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(CU_05_program_state_untouched),
+        cmocka_unit_test(context_kept_by_the_program),
+        cmocka_unit_test(CU_04_exit_is_quiet),
+        cmocka_unit_test(threads_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

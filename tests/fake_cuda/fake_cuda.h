@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A driver that plays devices, for tests only: a shared object with the driver's own symbols. It is never installed, and every
+ * device that it shows says in its name what it is.
+ *
+ * - Device addresses lie in a range that the host may not touch; the bytes are elsewhere. New and freed memory is poisoned.
+ * - Streams run late, one operation at a time, in an order that a seed chooses; what nobody waits for may not run at all.
+ *   Copies from pageable memory read it when they are called, to pageable memory are over when they return, and with
+ *   page-locked memory touch it when they run: as a device does.
+ * - Everything that is done to freed, foreign, unborn or never known memory, streams, events and contexts is counted.
+ * - Any call can be made to fail: by its number, by its name, once or for ever; and hooks make it behave as if the library had
+ *   forgotten a call, so that tests can prove that they notice.
+ */
+#ifndef TENURE_TESTS_FAKE_CUDA_H
+#define TENURE_TESTS_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct fake_cuda {
+    /* What there is: before the driver is looked at. */
+    int devices;
+    int version;
+    int init_code;
+    bool pools;
+    bool managed;
+    bool concurrent;
+    bool reaches; /* devices each other's memory */
+    int numa;
+    uint64_t memory_bytes; /* of each device */
+    /* How it behaves. */
+    uint64_t seed;
+    unsigned eagerness; /* of 256: how often a call lets some stream go on */
+    /* Faults: the fail_at-th call from when it is set, of those named fail_entry (NULL: all), answers fail_code. */
+    uint64_t fail_at;
+    const char *fail_entry;
+    int fail_code;
+    bool fail_for_ever; /* and so does every such call after it */
+    bool fail_fatal;    /* the context is dead from then on */
+    bool unloading;     /* every call answers CUDA_ERROR_DEINITIALIZED */
+    /* Planted bugs. */
+    bool drop_waits;  /* cuStreamWaitEvent does nothing */
+    bool false_ready; /* queries and waits say that it is over */
+    bool skip_pop;    /* cuCtxPopCurrent does nothing */
+    /* Counts. */
+    uint64_t calls;
+    uint64_t faults; /* that were fired */
+    uint64_t use_after_free;
+    uint64_t double_free;
+    uint64_t out_of_bounds;
+    uint64_t misuse; /* handles, contexts, pitches */
+    uint64_t hangs;  /* waits for what can never be */
+    uint64_t leaked; /* objects that lived when the last holder of their context let go */
+    uint64_t live;   /* objects: streams, events, pools, allocations, page-locked ranges */
+    uint64_t run;    /* operations that ran */
+    uint64_t live_bytes;
+    char first[160]; /* of the faults of the library: the first one, in words */
+} fake_cuda;
+
+/* The one control block, by dlsym; and back to the beginning, all objects gone. */
+typedef fake_cuda *(*fake_cuda_control_fn)(void);
+typedef void (*fake_cuda_reset_fn)(uint64_t seed);
+/* Depth of this thread's stack of contexts. */
+typedef int (*fake_cuda_depth_fn)(void);
+
+#endif /* TENURE_TESTS_FAKE_CUDA_H */
