@@ -310,7 +310,10 @@ const char *tnri_isa_environment(void);
 #define TNRI_ISA_JOIN_(name, isa) name##_##isa
 #endif
 /* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS)
+#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED) /* one set less to compile */
+#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_v3, &name##_v4}
+#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v3, name##_v4
+#elif defined(TNRI_HAS_X86_ISAS)
 #define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_v2, &name##_v3, &name##_v4}
 #define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v2, name##_v3, name##_v4
 #else
