@@ -207,6 +207,7 @@ static tnr_status arguments_check(const char *op, tnr_domain *home, const tnr_wo
     TNR_TRY(tnri_world_options_take(op, given, options));
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "%s: the host does not reach domain '%s' directly", op, tnr_domain_name(home));
+    TNR_TRY(tnr_provider.domain_check_open(op, home));
     const bool granted =
         options->threads == TNR_WORLD_FUNNELED ||
         level >= (options->threads == TNR_WORLD_SERIALIZED ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE);
