@@ -114,9 +114,6 @@ tnr_status tnri_product_source_take(const char *op, tnr_product_source source, t
                                     const tnri_product_table **products);
 const char *tnri_product_source_name(const tnri_product_table *products);
 
-/* What TENURE_PRODUCTS says, or NULL. (product_environment.c; product_environment_none.c) */
-const char *tnri_product_environment(void);
-
 /*
  * The library's kernels with BLIS's tiles; NULL: not built in, or they are not right. *native: they are written for this processor.
  * (product_blis.c; product_blis_none.c)

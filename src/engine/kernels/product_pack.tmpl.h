@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packing of elements of one size: E the type, QUAD a vector of four or undefined, SIZED(x) the suffix. See product_kernels.h. */
+/* Packing of elements of one size: E a word that may alias, QUAD a vector of four or undefined, SIZED(x) the suffix. See product_kernels.h. */
 
 /* Whole slices side by side, all of whose rows are neighbours: the rows of one k at a time, for lines are read once then. */
 static inline ALWAYS_INLINE void SIZED(pack_runs)(char *to, const E *from, const int64_t *depths, int64_t depth,
@@ -90,6 +90,18 @@ static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int6
     }
 }
 
+/* Anything else: an element at a time. */
+static void SIZED(pack_singly)(E *restrict to, const E *restrict from, const int64_t *rows, int live,
+                               const int64_t *depths, int64_t depth, int slice)
+{
+    for (int64_t p = 0; p < depth; ++p) {
+        const E *column = from + depths[p];
+        for (int r = 0; r < live; ++r) {
+            to[p * slice + r] = column[rows[r]];
+        }
+    }
+}
+
 static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows, int64_t count, bool unit,
                         const int64_t *depths, int64_t depth, bool unit_depth, int slice)
 {
@@ -120,12 +132,7 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
         } else if (unit_depth) {
             SIZED(pack_lines)(to, from + depths[0], rows + i, live, depth, slice);
         } else {
-            for (int64_t p = 0; p < depth; ++p) {
-                const E *column = from + depths[p];
-                for (int r = 0; r < live; ++r) {
-                    to[p * slice + r] = column[rows[i + r]];
-                }
-            }
+            SIZED(pack_singly)(to, from, rows + i, live, depths, depth, slice);
         }
     }
 }
