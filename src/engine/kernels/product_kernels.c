@@ -66,7 +66,7 @@ typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 #endif
 
-/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read as they lie. */
+/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read in place. */
 typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
 
 /* Elements by size, for packing: words that may alias any dtype. c32 and c64 are aligned as their parts. */
@@ -109,7 +109,7 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_direct_##dtype), \
+                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
                                     PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
