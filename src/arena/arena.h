@@ -308,8 +308,9 @@ const char *tnri_isa_name(tnri_isa isa);
 /* From CPUID: has the machine, and the operating system, what the set needs? (isa_x86.c) */
 bool tnri_isa_runs(tnri_isa isa);
 
-/* TENURE_ISA, or NULL; read once per process. */
-const char *tnri_isa_environment(void);
+/* A word of the environment, read once per process; NULL: it is not set, or empty. (environment.c; environment_none.c) */
+typedef enum tnri_word { TNRI_WORD_ISA, TNRI_WORD_PRODUCTS, TNRI_WORDS } tnri_word;
+const char *tnri_environment(tnri_word which);
 
 /* Name of a kernel file's table, in that file; and the initialiser of the array of all tables, by tnri_isa. */
 #ifdef TNRI_ISA

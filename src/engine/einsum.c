@@ -36,7 +36,7 @@ tnr_status tnri_asked_take(tnri_asked *asked, const tnr_product_options *product
     } else {
         TNR_TRY(tnri_einsum_options_take(asked->op, einsum, asked->count, &asked->options));
     }
-    asked->conjugate = tnr_dtype_real(dtype) != dtype ? asked->options.conjugate : 0;
+    asked->conjugate = tnri_is_complex(dtype) ? asked->options.conjugate : 0;
     tnr_product_options factors = TNR_PRODUCT_OPTIONS;
     factors.alpha = asked->options.alpha;
     factors.beta = asked->options.beta;

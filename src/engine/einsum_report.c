@@ -62,7 +62,7 @@ static char *put_out(const tnri_equation *e, char *at)
 static void report_step(const tnri_equation *e, const tnri_path *path, const uint32_t *sets, int number,
                         tnr_einsum_step *step)
 {
-    const bool complex = tnr_dtype_real(e->dtype) != e->dtype;
+    const bool complex = tnri_is_complex(e->dtype);
     const double addition = complex ? 2.0 : 1.0;
     const bool last = number + 1 == path->count;
     const int own = e->count + number;
@@ -90,7 +90,7 @@ static void report_step(const tnri_equation *e, const tnri_path *path, const uin
 void tnri_path_report(const tnri_equation *e, const tnri_path *path, const tnri_einsum_plan *plan,
                       tnr_contraction_path *told)
 {
-    const bool complex = tnr_dtype_real(e->dtype) != e->dtype;
+    const bool complex = tnri_is_complex(e->dtype);
     uint32_t sets[2 * TNR_EINSUM_OPERANDS];
     for (int i = 0; i < e->count; ++i) {
         sets[i] = UINT32_C(1) << i;

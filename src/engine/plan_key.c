@@ -114,8 +114,7 @@ static uint64_t *put_layout(uint64_t *at, const tnr_view *view)
 
 static uint8_t factors_of(const tnri_finish *finish)
 {
-    const bool nothing = finish->alpha.re == 0.0 && finish->alpha.im == 0.0;
-    return (uint8_t)(1U * finish->plain | 2U * finish->overwrite | 4U * finish->add | 8U * nothing);
+    return (uint8_t)(1U * finish->plain | 2U * finish->overwrite | 4U * finish->add | 8U * finish->nothing);
 }
 
 uint64_t tnri_key_make(const tnri_asked *asked, uint64_t *key)

@@ -114,7 +114,7 @@ static double speed_of(tnr_dtype dtype)
 
 static int lanes_of(const tnr_engine *engine, const tnri_product *product)
 {
-    const double parts = tnr_dtype_real(product->dtype) != product->dtype ? 8.0 : 2.0;
+    const double parts = tnri_is_complex(product->dtype) ? 8.0 : 2.0;
     const double work = parts * (double)product->m.size * (double)product->n.size * (double)product->k.size *
                         (double)product->batch.size / speed_of(product->dtype);
     return tnri_engine_lanes(engine, work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000));
@@ -128,7 +128,7 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
         product->way = TNRI_PRODUCT_NOTHING;
         return;
     }
-    if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
+    if (product->k.size == 0 || product->finish.nothing) {
         product->way = TNRI_PRODUCT_SCALE;
         return;
     }

@@ -81,7 +81,7 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_ITEMS;
     if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
         product->way = TNRI_PRODUCT_NOTHING;
-    } else if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
+    } else if (product->k.size == 0 || product->finish.nothing) {
         product->way = TNRI_PRODUCT_SCALE;
     }
 }

@@ -11,8 +11,7 @@
 
 static bool reads_nothing(const tnri_made_of *of)
 {
-    const tnr_c64 alpha = of->asked->finish.alpha;
-    return of->equation.empty || (alpha.re == 0.0 && alpha.im == 0.0);
+    return of->equation.empty || of->asked->finish.nothing;
 }
 
 /* Steps of something that has no element: none; of something that reads no operand: one. */

@@ -66,31 +66,33 @@ typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 #endif
 
-/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read as they lie. */
+/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read in place. */
 typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
 
-/* Elements by size, for packing. */
-typedef struct bytes_16 {
+/* Elements by size, for packing: words that may alias any dtype. c32 and c64 are aligned as their parts. */
+typedef uint32_t word_4 __attribute__((may_alias));
+typedef uint64_t word_8 __attribute__((may_alias, aligned(4)));
+typedef struct word_16 {
     uint64_t half[2];
-} bytes_16;
+} __attribute__((may_alias, aligned(8))) word_16;
 
 typedef uint32_t quad_4 __attribute__((vector_size(16)));
 typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
 #if TNRI_HAS_F32
-#define E uint32_t
+#define E word_4
 #define QUAD quad_4
 #define SIZED(x) x##_4
 #include "product_pack.tmpl.h"
 #endif
 #if TNRI_HAS_F64 || TNRI_HAS_C32
-#define E uint64_t
+#define E word_8
 #define QUAD quad_8
 #define SIZED(x) x##_8
 #include "product_pack.tmpl.h"
 #endif
 #if TNRI_HAS_C64
-#define E bytes_16
+#define E word_16
 #define SIZED(x) x##_16
 #include "product_pack.tmpl.h"
 #endif
@@ -107,7 +109,7 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_direct_##dtype), \
+                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
                                     PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
