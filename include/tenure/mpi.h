@@ -255,9 +255,12 @@ typedef struct tnr_exchange_part {
  * datatypes and buffers are made. Every rank that is named must prepare its own ends; the call waits for them (timeout_ms). No parts at
  * all, and parts of empty views, are fine: ranks at a wall have fewer. The list and its views are copied; their owners must live as long as
  * the exchange (TNR_ERR_STALE at the next start otherwise). Cut a view to send from the part of a split that is leased apart
- * (tnr_view_mut_split), not from the whole: else the whole is leased. Parts take tickets as long as the exchange lives. When a part is refused, no rank that has a part with either of its two ends gets an exchange; ranks
- * further off are not told, and wait at their next start. Want of memory in the home is such a refusal too. A call that fails before it
- * waits (arguments, tickets, leases) tells nobody: tnr_world_give_up does.
+ * (tnr_view_mut_split), not from the whole: else the whole is leased. Parts take tickets as long as the exchange lives.
+ *
+ * When a rank cannot prepare (arguments, tickets, leases, memory), when two ranks' lists do not have the same parts with each other, or when a
+ * part is refused, no rank that has a part with such a rank or such a part's ends gets an exchange: TNR_ERR_PEER with the reason. Ranks further
+ * off are not told, and wait at their next start. A rank that is named and does not call is waited for, also by one whose own
+ * arguments are wrong; that ends the world after timeout_ms.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count,
                                                        tnr_exchange **exchange);

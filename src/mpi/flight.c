@@ -278,30 +278,28 @@ tnr_status tnri_flight_settle(tnri_flight *flight)
 
 /* ---- The end of a world ----------------------------------------------------------------------------------------------------------------- */
 
-/* Cancel what can be, and let go of what is over. */
-static void call_off(MPI_Request *request, bool cancels)
+bool tnri_request_call_off(MPI_Request *request, bool cancels, uint64_t until)
 {
-    bool done = false;
-    if (*request != MPI_REQUEST_NULL && cancels) {
+    if (*request != MPI_REQUEST_NULL && cancels && tnri_mpi_running()) {
         (void)MPI_Cancel(request);
     }
-    (void)tnri_request_test("world_destroy", request, MPI_STATUS_IGNORE, &done);
+    for (bool done = false; *request != MPI_REQUEST_NULL && tnri_mpi_running();) {
+        (void)tnri_request_test("world_destroy", request, MPI_STATUS_IGNORE, &done);
+        if (!done && tnri_milliseconds() > until) {
+            break;
+        }
+    }
+    return *request == MPI_REQUEST_NULL;
 }
 
 void tnri_flight_call_off(tnri_flight *flight)
 {
-    enum { STOP_MS = 50 };
-    const uint64_t begin = tnri_milliseconds();
+    const uint64_t until = tnri_milliseconds() + TNRI_CALL_OFF_MS;
     const bool receives = flight->kind != TNRI_SEND;
-    for (bool first = true; tnri_flight_is_active(flight); first = false) {
-        if (!tnri_mpi_running() || tnri_milliseconds() - begin > STOP_MS) {
-            return;
-        }
-        call_off(&flight->header_request, first && receives);
-        call_off(&flight->answer_request, first && !receives);
-        for (int i = 0; i < TNRI_MESSAGES_AT_ONCE; i++) {
-            call_off(&flight->messages.requests[i], first && receives);
-        }
+    (void)tnri_request_call_off(&flight->header_request, receives, until);
+    (void)tnri_request_call_off(&flight->answer_request, !receives, until);
+    for (int i = 0; i < TNRI_MESSAGES_AT_ONCE; i++) {
+        (void)tnri_request_call_off(&flight->messages.requests[i], receives, until);
     }
 }
 
