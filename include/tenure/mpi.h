@@ -205,7 +205,11 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_give_up(tnr_world *world, tnr_status
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int channel);
 
-/** Wait for a transfer from rank `from` and make a tensor of it in `domain` (TNR_ERR_MEMORY: the sender hears of it too). */
+/**
+ * Wait for a transfer from rank `from` and make a tensor of it in `domain` (TNR_ERR_MEMORY: the sender hears of it too). Headers of a node's
+ * transfers that come before their receives are kept in the world's home. When it has no room for them (tnr_world_need), a receive that
+ * comes to lie behind eight of one rank is TNR_ERR_MEMORY too: nothing is lost, nobody hears of it, and those eight must be received first.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_receive(tnr_world *world, int from, int channel, tnr_domain *domain,
                                                     tnr_tensor **tensor);
 

@@ -179,6 +179,21 @@ tnr_status tnri_world_progress(tnr_world *world)
 /* Looks in vain between two at the other flights, at MPI and at the clock, where the core is given away too, which may take milliseconds. */
 enum { OTHERS = 8, PROGRESS = 256, CLOCK = 512, CLOCK_YIELDING = 16 };
 
+/*
+ * A receive for which there is no room among headers that came before their receives. It alone fails, for nobody knows of it, and others may
+ * be begun; what several ranks do together ends the world.
+ */
+static tnr_status choked(const tnri_flight *flight)
+{
+    const tnr_status status =
+        tnri_fail(TNR_ERR_MEMORY,
+                  "%s: the world's home has no room for the headers of transfers from rank %d that came before their "
+                  "receives; those must be received first, or the home be larger: tnr_world_need",
+                  flight->op, flight->peer);
+    const bool together = flight->prepared || flight->channel == TNRI_CHANNEL_COLLECTIVE;
+    return together ? tnri_world_poison(flight->world, status) : status;
+}
+
 static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
 {
     const tnr_world *world = flight->world;
@@ -244,6 +259,9 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
             (void)sched_yield();
         }
         if (idle % (yields ? CLOCK_YIELDING : CLOCK) == 0) {
+            if (tnri_mail_choked(flight)) {
+                return choked(flight);
+            }
             const tnr_status status = watch(flight, &patience);
             if (status != TNR_OK) {
                 return tnri_world_poison(world, status);

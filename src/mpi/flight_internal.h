@@ -247,6 +247,8 @@ void tnri_mail_post(tnri_flight *flight, bool *moved);
 tnr_status tnri_mail_kept(tnri_flight *flight);
 /* Take what a rank of this node has posted. */
 tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved);
+/* Does a receive wait for what cannot come, because all room for headers is taken by those of other channels? */
+bool tnri_mail_choked(const tnri_flight *flight);
 void tnri_mail_end(tnr_world *world);
 /* Bytes of each of the *sheets that so many headers without a receive need. */
 uint64_t tnri_mail_sheets(uint64_t headers, uint64_t *sheets);
