@@ -20,6 +20,7 @@ typedef struct tnri_side {
     uint64_t dtype;
     int64_t rank;
     int64_t shape[TNR_MAX_RANK];
+    uint8_t order[TNR_MAX_RANK]; /* axes from the nearest elements to the farthest: how it lies in memory */
 } tnri_side;
 
 /* What each rank tells the others before anything else. */

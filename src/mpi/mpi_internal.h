@@ -7,7 +7,7 @@
  *   guard.c      who may call now; MPI's errors; poison        vote.c      all ranks agree, or all hear why not; how each
  *   vote_over.c  the same while there is no world              collective call begins
  *   stream.c     a view as a stream of elements                flight.c    transfers between two ranks, and their tickets
- *   near.c       shared memory of a node's ranks               exchange.c  prepared transfers
+ *   near.c       shared memory of a node's ranks               exchange*.c prepared transfers
  *   segment.c    a new piece of shared memory
  *   collective*.c, broadcast.c, combine.c, parts.c, redistribute.c: all ranks at once; distribution.c: pure
  *   publish.c, fetch.c, window.c, share.c
@@ -159,6 +159,7 @@ static inline void tnri_even_part(int64_t extent, int parts, int part, int64_t *
 enum {
     TNRI_TAG_HEADER = 0, /* + channel */
     TNRI_TAG_VOTE = 3072,
+    TNRI_TAG_ROLL = 3073,
     TNRI_TAG_ANSWER = 4096, /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_DATA = 16384,  /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_NUMBERS = 8192,
@@ -389,7 +390,7 @@ tnr_status tnri_world_progress(tnr_world *world);
 tnr_status tnri_world_move(tnr_world *world, bool *moved);
 tnr_status tnri_flights_make(tnr_world *world); /* room for options.tickets */
 uint64_t tnri_flights_count(const tnr_world_options *options);
-uint64_t tnri_flights_bytes(const tnr_world_options *options);
+uint64_t tnri_flights_bytes(const tnr_world_options *options, int size);
 /* Before shared memory and communicators go: what a poisoned world still has in flight is called off as far as MPI lets us. */
 void tnri_flights_stop(tnr_world *world);
 void tnri_flights_free(tnr_world *world);
