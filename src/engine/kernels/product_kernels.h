@@ -11,8 +11,11 @@
  * and b as twice as many real columns, the real tile makes all four products of parts, and a finish puts them together. So one
  * tile serves real and complex numbers, packing knows elements by their size alone, and conjugation is a sign at the end.
  *
- * Every element is the sum over k in order, one rounding per step where the machine has fused multiply and add: the same bits by
- * every way through these kernels.
+ * Tiles, small, tiny and by_columns sum over k in order, with one rounding per step where the instruction set has fused multiply and
+ * add (v3, v4, NEON) and with two elsewhere; so a real element is the same by each of them, and wherever it lies in a tile, up to where
+ * the loops around tiles cut k (kc). by_rows makes partial sums, as many as vectors hold; zip rounds products before it adds them. A
+ * way's results do not depend on who shares the work; those of different ways, and of instruction sets that differ in the above, may
+ * differ in their last bits.
  */
 #ifndef TENURE_ENGINE_PRODUCT_KERNELS_H
 #define TENURE_ENGINE_PRODUCT_KERNELS_H
