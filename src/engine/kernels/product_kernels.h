@@ -13,8 +13,7 @@
  *
  * Tiles, small, tiny and by_columns sum over k in order, with one rounding per step where the instruction set has fused multiply and
  * add (v3, v4, NEON) and with two elsewhere; so a real element is the same by each of them, and wherever it lies in a tile, up to where
- * the loops around tiles cut k (kc). by_rows makes partial sums, as many as vectors hold; zip rounds products before it adds them. A
- * way's results do not depend on who shares the work; those of different ways, and of instruction sets that differ in the above, may
+ * the loops around tiles cut k (kc). by_rows makes partial sums, as many as vectors hold. A way's results do not depend on who shares the work; those of different ways, and of instruction sets that differ in the above, may
  * differ in their last bits.
  */
 #ifndef TENURE_ENGINE_PRODUCT_KERNELS_H
@@ -79,9 +78,9 @@ typedef struct tnri_product_kernel {
     void (*outer)(const tnri_gemm *g);
     /* Without packing, vectors or a question asked. */
     void (*tiny)(const tnri_gemm *g);
-    /* c = alpha * a * b + beta * c, element by element. */
-    void (*zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step,
-                void *c, int64_t c_step);
+    /* c = alpha * (a * b, summed over `depth` of k) + beta * c, element by element. Offsets of k in elements. */
+    void (*zip)(const tnri_finish *finish, int64_t count, int64_t depth, const void *a, int64_t a_step,
+                const int64_t *k_in_a, const void *b, int64_t b_step, const int64_t *k_in_b, void *c, int64_t c_step);
     /* c = beta * c. */
     void (*scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step);
     /*

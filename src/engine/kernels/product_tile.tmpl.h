@@ -413,20 +413,59 @@ static void NAME(tiny)(const tnri_gemm *g)
     }
 }
 
-static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b,
-                      int64_t b_step, void *c, int64_t c_step)
+#define ZIPPED (1024 / PARTS) /* elements whose sums are held at a time */
+
+/* sums = x * y, or what was there and that. */
+static inline ALWAYS_INLINE void NAME(zip_line)(bool more, int count, T *restrict sums, const T *x, int64_t x_step,
+                                                const T *y, int64_t y_step, REAL sign_x, REAL sign_y)
+{
+    for (int i = 0; i < count; ++i) {
+        const T product = NAME(times)(NAME(conjugated)(x[i * x_step], sign_x), NAME(conjugated)(y[i * y_step], sign_y));
+        sums[i] = more ? NAME(plus)(sums[i], product) : product;
+    }
+}
+
+static void NAME(zip)(const tnri_finish *finish, int64_t count, int64_t depth, const void *a, int64_t a_step,
+                      const int64_t *k_in_a, const void *b, int64_t b_step, const int64_t *k_in_b, void *c,
+                      int64_t c_step)
 {
     const tnri_finish how = *finish;
     const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
-    const T *x = a;
-    const T *y = b;
-    T *restrict to = c;
-    for (int64_t i = 0; i < count; ++i) {
-        const T value = NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
-        to[i * c_step] = NAME(finished_in_line)(&how, value, to + i * c_step);
+    if (depth == 1) { /* no sums */
+        const T *x = (const T *)a + k_in_a[0];
+        const T *y = (const T *)b + k_in_b[0];
+        T *restrict to = c;
+        for (int64_t i = 0; i < count; ++i) {
+            const T value =
+                NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
+            to[i * c_step] = NAME(finished_in_line)(&how, value, to + i * c_step);
+        }
+        return;
+    }
+    for (int64_t first = 0; first < count; first += ZIPPED) {
+        const int held = count - first < ZIPPED ? (int)(count - first) : ZIPPED;
+        T sums[ZIPPED];
+        T *restrict to = (T *)c + first * c_step;
+        NAME(zip_line)
+        (false, held, sums, (const T *)a + k_in_a[0] + first * a_step, a_step,
+         (const T *)b + k_in_b[0] + first * b_step, b_step, sign_a, sign_b);
+        for (int64_t p = 1; p < depth; ++p) {
+            const T *x = (const T *)a + k_in_a[p] + first * a_step;
+            const T *y = (const T *)b + k_in_b[p] + first * b_step;
+            if (a_step == 1 && b_step == 1) {
+                NAME(zip_line)(true, held, sums, x, 1, y, 1, sign_a, sign_b);
+            } else {
+                NAME(zip_line)(true, held, sums, x, a_step, y, b_step, sign_a, sign_b);
+            }
+        }
+        for (int i = 0; i < held; ++i) {
+            to[i * c_step] = NAME(finished_in_line)(&how, sums[i], to + i * c_step);
+        }
     }
 }
+
+#undef ZIPPED
 
 static void NAME(scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step)
 {
