@@ -105,7 +105,8 @@ typedef enum kernel { TINY, SMALL, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
 static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
-    const bool in_vectors = gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= kernels->step;
+    const bool in_vectors =
+        gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= (which == SMALL ? kernels->low : kernels->step);
     switch (which) {
     case SMALL:
         return in_vectors;
@@ -258,6 +259,7 @@ static void test_small_kernel(void **state)
     (void)state;
     assert_true(check_sizes(SMALL, 50, 300) > 100);
     assert_true(check_sizes(SMALL, 17, 300) > 50);
+    assert_true(check_sizes(SMALL, 7, 300) > 50);
 }
 
 static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int rounds)

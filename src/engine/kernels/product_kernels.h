@@ -61,6 +61,7 @@ typedef struct tnri_gemm {
 typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
     int step;   /* elements of a vector */
+    int low;    /* elements of 16 bytes */
     /* From packed micro-panels. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
     /* The same from operands in place, rows of a being neighbours: all mr rows and all nr columns are read. NULL: not offered. */
@@ -68,7 +69,7 @@ typedef struct tnri_product_kernel {
                           const tnri_tile *tile, const tnri_finish *finish);
     /* The end of a tile whose sums another has made: columns of `rows` reals, a complex column being two of them. */
     void (*finish)(const void *sums, int rows, const tnri_tile *tile, const tnri_finish *finish);
-    /* Without packing anything: rows of a and of c are neighbours, m >= step. */
+    /* Without packing anything: rows of a and of c are neighbours, m >= low. */
     void (*small)(const tnri_gemm *g);
     /* n is 1: rows of a are neighbours. */
     void (*by_columns)(const tnri_gemm *g);
