@@ -160,7 +160,7 @@ struct tnri_company;
 tnr_status tnri_product_run_by(const struct tnri_company *company, tnri_product *product, const void *a, const void *b,
                                void *c);
 
-/* ---- Ways (product_loops.c, product_items.c) ------------------------------------------------------------------------------------- */
+/* ---- Ways (product_loops.c, product_items.c, product_zip.c, product_scale.c) ----------------------------------------------------- */
 
 /*
  * One product, or the parts of one that several engines make, in rooms of tnri_product_scratch: each engine its own, all in the same
@@ -169,7 +169,7 @@ tnr_status tnri_product_run_by(const struct tnri_company *company, tnri_product 
 void tnri_product_run_blocks(int count, tnr_engine *const *engines, const tnri_product *products, void *const *rooms);
 void tnri_product_run_items(tnr_engine *engine, const tnri_product *product);
 void tnri_product_run_zip(tnr_engine *engine, const tnri_product *product);
-void tnri_product_run_scale(const tnri_product *product);
+void tnri_product_run_scale(tnr_engine *engine, const tnri_product *product);
 
 /* ---- Tables of offsets (product_offsets.c) --------------------------------------------------------------------------------------- */
 

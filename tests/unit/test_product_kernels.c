@@ -105,7 +105,8 @@ typedef enum kernel { TINY, SMALL, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
 static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
-    const bool in_vectors = gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= kernels->step;
+    const bool in_vectors =
+        gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= (which == SMALL ? kernels->low : kernels->step);
     switch (which) {
     case SMALL:
         return in_vectors;
@@ -258,6 +259,7 @@ static void test_small_kernel(void **state)
     (void)state;
     assert_true(check_sizes(SMALL, 50, 300) > 100);
     assert_true(check_sizes(SMALL, 17, 300) > 50);
+    assert_true(check_sizes(SMALL, 7, 300) > 50);
 }
 
 static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int rounds)
@@ -270,6 +272,88 @@ static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int round
         }
     }
     return taken;
+}
+
+/* Element [i, j] summed over k in order: one rounding per step where the instruction set has fused multiply and add. */
+static double sum_in_order(tnr_dtype dtype, const tnri_gemm *g, int64_t i, int64_t j)
+{
+#if defined(__aarch64__)
+    const bool fused = true;
+#else
+    const bool fused = engine->isa >= TNRI_ISA_V3;
+#endif
+    double sum = 0.0;
+    for (int64_t p = 0; p < g->k; ++p) {
+        const int64_t in_a = i * g->a_row + p * g->a_column;
+        const int64_t in_b = p * g->b_row + j * g->b_column;
+        if (dtype == TNR_F64) {
+            const double x = ((const double *)g->a)[in_a];
+            const double y = ((const double *)g->b)[in_b];
+            sum = fused ? fma(x, y, sum) : sum + x * y;
+        } else {
+            const float x = ((const float *)g->a)[in_a];
+            const float y = ((const float *)g->b)[in_b];
+            sum = (double)(fused ? fmaf(x, y, (float)sum) : (float)sum + x * y);
+        }
+    }
+    return sum;
+}
+
+/* Numbers whose sum depends on its order. */
+static void fill_roughly(tnr_dtype dtype, void *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        const double value = (double)(catalogue_below(&numbers, 1 << 24) - (1 << 23)) / 3e6;
+        if (dtype == TNR_F64) {
+            ((double *)data)[i] = value;
+        } else {
+            ((float *)data)[i] = (float)value;
+        }
+    }
+}
+
+static void check_order(kernel which, tnr_dtype dtype)
+{
+    enum { M = 59, K = 190 };
+    static double memory[3][M * K];
+    fill_roughly(dtype, memory[0], (int64_t)M * K);
+    fill_roughly(dtype, memory[1], (int64_t)M * K);
+    const tnri_gemm gemm = {{.plain = true, .overwrite = true, .alpha = {1.0, 0.0}},
+                            M,
+                            which == BY_COLUMNS ? 1 : 11,
+                            K,
+                            memory[0],
+                            1,
+                            M,
+                            memory[1],
+                            1,
+                            K,
+                            memory[2],
+                            1,
+                            M};
+    run(which, dtype, &gemm);
+    for (int64_t j = 0; j < gemm.n; ++j) {
+        for (int64_t i = 0; i < M; ++i) {
+            const int64_t at = j * M + i;
+            const double wanted = sum_in_order(dtype, &gemm, i, j);
+            const double found = dtype == TNR_F64 ? memory[2][at] : (double)((const float *)memory[2])[at];
+            if (found != wanted) {
+                fail_msg("kernel %d %s [%lld, %lld]: %a, expected %a", (int)which, tnr_dtype_name(dtype), (long long)i,
+                         (long long)j, found, wanted);
+            }
+        }
+    }
+}
+
+/* The same bits by each of the library's kernels that say so, and by packing up to kc. */
+static void test_sums_are_in_order(void **state)
+{
+    (void)state;
+    static const kernel kernels[] = {TINY, SMALL, BLOCKED, BY_COLUMNS};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
+        check_order(kernels[i], TNR_F32);
+        check_order(kernels[i], TNR_F64);
+    }
 }
 
 /* Around what is held on the stack, and what is gathered at a time. */
@@ -347,7 +431,9 @@ int main(void)
         cmocka_unit_test(test_vector_kernels),
         cmocka_unit_test(test_blocked_product),
     };
-    const int failed = cmocka_run_group_tests_name("own", tests, open_own, close_engine);
+    const struct CMUnitTest own[] = {cmocka_unit_test(test_sums_are_in_order)};
+    const int failed = cmocka_run_group_tests_name("own", tests, open_own, close_engine) +
+                       cmocka_run_group_tests_name("own order", own, open_own, close_engine);
     tnr_feature_set features;
     tnr_features(&features);
     if (strcmp(features.blis, "off") == 0) {
