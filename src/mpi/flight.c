@@ -194,14 +194,19 @@ static tnr_status choked(const tnri_flight *flight)
     return together ? tnri_world_poison(flight->world, status) : status;
 }
 
+static const char *awaited(const tnri_flight *flight)
+{
+    return flight->kind != TNRI_SEND              ? "a transfer from"
+           : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
+                                                  : "bytes to be taken by";
+}
+
 static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
 {
     const tnr_world *world = flight->world;
     char why[TNR_ERROR_TEXT_BYTES];
     const bool all = flight->channel == TNRI_CHANNEL_COLLECTIVE;
-    const char *what = flight->kind != TNRI_SEND              ? "a transfer from"
-                       : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
-                                                              : "bytes to be taken by";
+    const char *what = awaited(flight);
     const tnri_outlook outlook = tnri_world_watch(world, all ? -1 : flight->peer, patience, why);
     TNR_REQUIRE(!all || outlook != TNRI_WAIT_LOST, TNR_ERR_PEER,
                 "%s: rank %d waits for %s rank %d, as all wait for all; %s", flight->op, world->rank, what,
@@ -210,6 +215,32 @@ static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
                 flight->op, world->rank, what, flight->peer, flight->channel, why);
     TNR_REQUIRE(outlook != TNRI_WAIT_LATE, TNR_ERR_PEER, "%s: rank %d has waited %llu ms for %s rank %d on channel %d",
                 flight->op, world->rank, TNRI_LLU(patience->waited), what, flight->peer, flight->channel);
+    return TNR_OK;
+}
+
+tnr_status tnri_world_push(tnr_world *world)
+{
+    tnri_flights *room = world->transfers;
+    char why[TNR_ERROR_TEXT_BYTES];
+    bool moved = false;
+    TNR_TRY(tnri_world_move(world, &moved));
+    const uint64_t now = moved ? room->watched : tnri_milliseconds();
+    if (now - room->watched < TNRI_WATCH_MS) {
+        return TNR_OK;
+    }
+    const int before = room->lost;
+    room->watched = now;
+    room->lost = -1;
+    for (const tnri_flight *flight = world->flights; flight != NULL && room->lost < 0; flight = flight->next) {
+        if (flight->state != TNRI_FLIGHT_OVER && tnri_world_lost(world, flight->peer, flight->peer == before, why)) {
+            room->lost = flight->peer;
+            if (room->lost == before) { /* what it sent before has had its time to come */
+                return tnri_world_poison(
+                    world, tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s rank %d on channel %d; %s", flight->op,
+                                     world->rank, awaited(flight), flight->peer, flight->channel, why));
+            }
+        }
+    }
     return TNR_OK;
 }
 

@@ -150,6 +150,8 @@ typedef struct tnri_flights {
     tnri_flight *parked; /* prepared, not under way */
     uint32_t prepared;   /* flights of exchanges */
     uint32_t spins;      /* looks in vain before the core is given away */
+    uint64_t watched;    /* ms of the last look for the dead by calls that do not wait */
+    int lost;            /* who was lost at that look; -1: nobody */
     bool stuck;          /* a request that never ended may still be at what follows */
     tnri_roll *rolls;    /* by rank */
     char roll_told[TNR_ERROR_TEXT_BYTES];

@@ -264,6 +264,8 @@ tnr_status tnri_world_enter(const char *op, tnr_world *world);
  * this world by the answer then, and the node hears what `peer` said.
  */
 bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why);
+/* Milliseconds between two looks for the dead. */
+enum { TNRI_WATCH_MS = 50 };
 /* How long a rank has waited, and for whom in vain. All zero: not yet. */
 typedef struct tnri_patience {
     uint64_t since;   /* ms of the first look in vain */
@@ -386,7 +388,9 @@ tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm);
 
 /* Let everything in flight go on a little. */
 tnr_status tnri_world_progress(tnr_world *world);
-/* The same; true in *moved when anything did. */
+/* The same for calls that do not wait: when nothing moved, is one lost whom anything under way is with? That ends the world. */
+tnr_status tnri_world_push(tnr_world *world);
+/* Only go on; true in *moved when anything did. */
 tnr_status tnri_world_move(tnr_world *world, bool *moved);
 tnr_status tnri_flights_make(tnr_world *world); /* room for options.tickets */
 uint64_t tnri_flights_count(const tnr_world_options *options);

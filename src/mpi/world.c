@@ -566,7 +566,7 @@ tnr_status tnr_world_progress(tnr_world *world)
 {
     static const char *const op = "world_progress";
     TNR_TRY(tnri_world_enter(op, world));
-    return tnri_world_leave(world, tnri_world_progress(world));
+    return tnri_world_leave(world, tnri_world_push(world));
 }
 
 static bool is_status(tnr_status status) { return strcmp(tnr_status_name(status), "unknown") != 0; }
