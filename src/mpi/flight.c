@@ -168,12 +168,6 @@ static tnr_status step_all(tnr_world *world, const tnri_flight *but, bool *moved
 
 tnr_status tnri_world_move(tnr_world *world, bool *moved) { return step_all(world, NULL, moved); }
 
-tnr_status tnri_world_progress(tnr_world *world)
-{
-    bool moved = false;
-    return step_all(world, NULL, &moved);
-}
-
 /* ---- Waiting -------------------------------------------------------------------------------------------------------------------------- */
 
 /* Looks in vain between two at the other flights, at MPI and at the clock, where the core is given away too, which may take milliseconds. */
@@ -218,7 +212,7 @@ static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
     return TNR_OK;
 }
 
-tnr_status tnri_world_push(tnr_world *world)
+tnr_status tnri_world_progress(tnr_world *world)
 {
     tnri_flights *room = world->transfers;
     char why[TNR_ERROR_TEXT_BYTES];
@@ -266,13 +260,9 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
             TNR_TRY(step_all(world, flight, &others));
             moved = moved || others;
         }
-        if (flight->peer == world->rank && flight->state == TNRI_FLIGHT_WAITING && flight->kind == TNRI_SEND) {
-            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no receive",
-                             flight->op, world->rank, flight->channel);
-        }
         if (flight->peer == world->rank && flight->state == TNRI_FLIGHT_WAITING) {
-            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no send",
-                             flight->op, world->rank, flight->channel);
+            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no %s",
+                             flight->op, world->rank, flight->channel, flight->kind == TNRI_SEND ? "receive" : "send");
         }
         if (moved) {
             idle = 0;

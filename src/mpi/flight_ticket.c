@@ -33,7 +33,7 @@ static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
     }
     tnr_status status = entered;
     if (status == TNR_OK) {
-        status = wait ? tnri_flight_wait(flight) : tnri_world_push(world);
+        status = wait ? tnri_flight_wait(flight) : tnri_world_progress(world);
     }
     if (flight->state != TNRI_FLIGHT_OVER && world->poison == TNR_OK) {
         return tnri_world_leave(world, status); /* not over; or what can never be was refused */
