@@ -78,7 +78,7 @@ static bool is_small(const tnri_product *product)
     const tnri_product_axes *m = &product->m;
     const int64_t near = TNRI_PRODUCT_NEAR / (int64_t)tnr_dtype_size(product->dtype);
     const int64_t k = product->k.size;
-    return m->size >= product->kernel->low && tnri_product_step(m, m->a) == 1 && tnri_product_step(m, m->c) == 1 &&
+    return m->size >= product->kernel->few && tnri_product_step(m, m->a) == 1 && tnri_product_step(m, m->c) == 1 &&
            tnri_product_work(m->size, 1, k) <= near &&
            (tnri_product_step(&product->k, product->k.b) == 1 || tnri_product_work(1, product->n.size, k) <= near);
 }
@@ -100,7 +100,7 @@ static void (*items_kernel(const tnri_product *product))(const tnri_gemm *)
         return kernel->outer;
     }
     if (is_small(product)) {
-        return kernel->small;
+        return m->size >= kernel->step ? kernel->small : kernel->low;
     }
     return work <= TNRI_PRODUCT_TINY ? kernel->tiny : NULL;
 }

@@ -205,12 +205,6 @@ static void NAME(low)(const tnri_gemm *g)
 
 static void NAME(small)(const tnri_gemm *g)
 {
-#if VECTOR_BYTES > 16
-    if (g->m < STEP) {
-        NAME(low)(g);
-        return;
-    }
-#endif
     int64_t j = 0;
     for (; j + NR <= g->n; j += NR) {
         NAME(columns)(g, j, TILE_COLUMNS);
