@@ -57,6 +57,8 @@ typedef struct tnri_gemm {
     int64_t c_row, c_column;
 } tnri_gemm;
 
+typedef void (*tnri_gemm_kernel)(const tnri_gemm *gemm);
+
 /* The kernels of one dtype. */
 typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
@@ -70,16 +72,16 @@ typedef struct tnri_product_kernel {
     /* The end of a tile whose sums another has made: columns of `rows` reals, a complex column being two of them. */
     void (*finish)(const void *sums, int rows, const tnri_tile *tile, const tnri_finish *finish);
     /* Without packing anything: rows of a and of c are neighbours, m >= step; m >= few. */
-    void (*small)(const tnri_gemm *g);
-    void (*low)(const tnri_gemm *g);
+    tnri_gemm_kernel small;
+    tnri_gemm_kernel low;
     /* n is 1: rows of a are neighbours. */
-    void (*by_columns)(const tnri_gemm *g);
+    tnri_gemm_kernel by_columns;
     /* n is 1: best where elements of a and of b along k are neighbours. */
-    void (*by_rows)(const tnri_gemm *g);
+    tnri_gemm_kernel by_rows;
     /* k is 1: rows of a and of c are neighbours, m >= step. */
-    void (*outer)(const tnri_gemm *g);
+    tnri_gemm_kernel outer;
     /* Without packing, vectors or a question asked. */
-    void (*tiny)(const tnri_gemm *g);
+    tnri_gemm_kernel tiny;
     /* c = alpha * (a * b, summed over `depth` of k) + beta * c, element by element. Offsets of k in elements. */
     void (*zip)(const tnri_finish *finish, int64_t count, int64_t depth, const void *a, int64_t a_step,
                 const int64_t *k_in_a, const void *b, int64_t b_step, const int64_t *k_in_b, void *c, int64_t c_step);
