@@ -12,7 +12,7 @@ typedef struct items_work {
     const tnri_product_axes *batch;
     size_t element;
     tnri_gemm gemm; /* of the item whose offsets are 0 */
-    void (*kernel)(const tnri_gemm *gemm);
+    tnri_gemm_kernel kernel;
     int64_t pieces;
 } items_work;
 
@@ -45,7 +45,7 @@ static void multiply_items(void *context, int64_t piece)
 typedef struct one_work {
     size_t element;
     tnri_gemm gemm;
-    void (*kernel)(const tnri_gemm *gemm);
+    tnri_gemm_kernel kernel;
     bool by_columns;
     int64_t unit;
     int64_t pieces;
@@ -121,24 +121,30 @@ static void run_gemm(tnr_engine *engine, const tnri_product *product, const tnri
     }
 }
 
-void tnri_product_run_items(tnr_engine *engine, const tnri_product *product)
+tnri_gemm tnri_product_gemm(const tnri_product *product)
 {
     const tnri_product_axes *m = &product->m;
     const tnri_product_axes *n = &product->n;
     const tnri_product_axes *k = &product->k;
-    tnri_gemm gemm = {product->finish,
-                      m->size,
-                      n->size,
-                      k->rank > 1 ? k->extents[0] : k->size,
-                      product->a,
-                      tnri_product_step(m, m->a),
-                      tnri_product_step(k, k->a),
-                      product->b,
-                      tnri_product_step(k, k->b),
-                      tnri_product_step(n, n->b),
-                      product->c,
-                      tnri_product_step(m, m->c),
-                      tnri_product_step(n, n->c)};
+    return (tnri_gemm){product->finish,
+                       m->size,
+                       n->size,
+                       k->rank > 1 ? k->extents[0] : k->size,
+                       product->a,
+                       tnri_product_step(m, m->a),
+                       tnri_product_step(k, k->a),
+                       product->b,
+                       tnri_product_step(k, k->b),
+                       tnri_product_step(n, n->b),
+                       product->c,
+                       tnri_product_step(m, m->c),
+                       tnri_product_step(n, n->c)};
+}
+
+void tnri_product_run_items(tnr_engine *engine, const tnri_product *product)
+{
+    const tnri_product_axes *k = &product->k;
+    tnri_gemm gemm = tnri_product_gemm(product);
     run_gemm(engine, product, &gemm);
     const int64_t element = (int64_t)tnr_dtype_size(product->dtype);
     for (int64_t p = gemm.k; p < k->size; p += gemm.k) {

@@ -86,6 +86,14 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     }
 }
 
+bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm)
+{
+    (void)engine;
+    (void)dtype;
+    (void)gemm;
+    return false;
+}
+
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)
 {
     (void)engine;

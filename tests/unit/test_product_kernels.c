@@ -100,15 +100,16 @@ static void load(tnr_dtype dtype, const char *first, int64_t element, long doubl
     }
 }
 
-typedef enum kernel { TINY, SMALL, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
+typedef enum kernel { TINY, SMALL, LOW, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
 
 static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
     const bool in_vectors =
-        gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= (which == SMALL ? kernels->low : kernels->step);
+        gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= (which == LOW ? kernels->few : kernels->step);
     switch (which) {
     case SMALL:
+    case LOW:
         return in_vectors;
     case BY_COLUMNS:
         return gemm->n == 1 && gemm->a_row == 1;
@@ -124,8 +125,8 @@ static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
-    void (*const alone[])(const tnri_gemm *) = {kernels->tiny, kernels->small, kernels->by_columns, kernels->by_rows,
-                                                kernels->outer};
+    void (*const alone[])(const tnri_gemm *) = {kernels->tiny,       kernels->small,   kernels->low,
+                                                kernels->by_columns, kernels->by_rows, kernels->outer};
     if (which != BLOCKED) {
         alone[which](gemm);
     } else {
@@ -153,7 +154,7 @@ static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
     const bool complex = catalogue_is_complex(dtype);
-    const bool wild = which != SMALL && which != OUTER && catalogue_below(&numbers, 4) != 0;
+    const bool wild = which != SMALL && which != LOW && which != OUTER && catalogue_below(&numbers, 4) != 0;
     operand a = make_operand(dtype, m, k, wild, true);
     operand b = make_operand(dtype, k, n, wild, true);
     operand c = make_operand(dtype, m, n, wild, false);
@@ -259,7 +260,8 @@ static void test_small_kernel(void **state)
     (void)state;
     assert_true(check_sizes(SMALL, 50, 300) > 100);
     assert_true(check_sizes(SMALL, 17, 300) > 50);
-    assert_true(check_sizes(SMALL, 7, 300) > 50);
+    assert_true(check_sizes(LOW, 17, 300) > 50);
+    assert_true(check_sizes(LOW, 7, 300) > 50);
 }
 
 static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int rounds)
@@ -349,7 +351,7 @@ static void check_order(kernel which, tnr_dtype dtype)
 static void test_sums_are_in_order(void **state)
 {
     (void)state;
-    static const kernel kernels[] = {TINY, SMALL, BLOCKED, BY_COLUMNS};
+    static const kernel kernels[] = {TINY, SMALL, LOW, BLOCKED, BY_COLUMNS};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
         check_order(kernels[i], TNR_F32);
         check_order(kernels[i], TNR_F64);

@@ -113,10 +113,16 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #define DTYPES DTYPES_FLOAT
 #include "each_dtype.inl.h"
 
+#if VECTOR_BYTES > 16
+#define LOW(dtype) low_##dtype
+#else
+#define LOW(dtype) small_##dtype /* no fewer rows than a vector has */
+#endif
+
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
                                     VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
-                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
+                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
                                     PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
                                     PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype)}

@@ -143,15 +143,17 @@ static inline ALWAYS_INLINE void NAME(columns)(const tnri_gemm *g, int64_t j, in
         }
     }
     for (; i + MR <= g->m; i += MR) {
+        if (TILE_VECTORS == 3 && nr > PARTS && i + MR + STEP <= g->m && i + MR + 2 * STEP > g->m) {
+            break; /* four vectors: better two and two than three and one, which would wait for its sums */
+        }
         NAME(part)(g, i, j, TILE_VECTORS, nr);
     }
     if (TILE_VECTORS > 3 && i + 3 * STEP <= g->m) {
         NAME(part)(g, i, j, TILE_VECTORS > 3 ? 3 : 1, nr);
         i += 3 * STEP;
     }
-    if (TILE_VECTORS > 2 && i + 2 * STEP <= g->m) {
+    for (; TILE_VECTORS > 2 && i + 2 * STEP <= g->m; i += 2 * STEP) {
         NAME(part)(g, i, j, TILE_VECTORS > 2 ? 2 : 1, nr);
-        i += 2 * STEP;
     }
     if (i + STEP <= g->m) {
         NAME(part)(g, i, j, 1, nr);
@@ -205,12 +207,6 @@ static void NAME(low)(const tnri_gemm *g)
 
 static void NAME(small)(const tnri_gemm *g)
 {
-#if VECTOR_BYTES > 16
-    if (g->m < STEP) {
-        NAME(low)(g);
-        return;
-    }
-#endif
     int64_t j = 0;
     for (; j + NR <= g->n; j += NR) {
         NAME(columns)(g, j, TILE_COLUMNS);
