@@ -146,7 +146,9 @@ typedef struct tnr_engine_info {
     const char *blas;     /**< whose kernels products use: "own", "blis" */
     uint64_t l2_bytes;    /**< second-level cache that its kernels reckon with */
     uint64_t l3_bytes;    /**< third-level cache, as far as it is its CPUs' by the cores that share it */
-    uint64_t reserved[8]; /**< 0 */
+    const char *kind;     /**< what it computes on: "cpu", or "cuda" (cuda.h) */
+    int device;           /**< number of the device, as in placements; TNR_NONE: CPUs */
+    uint64_t reserved[6]; /**< 0 */
 } tnr_engine_info;
 
 /** Fill *info. Thread-safe. */

@@ -54,7 +54,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     product.batch.size = 1;
     tnri_product_prepare(engine, &product);
     return tnri_call_end(
-        &call, target,
+        engine, &call, target,
         tnri_product_run(engine, &product, call.operands[1].data, call.operands[2].data, call.operands[0].data));
 }
 

@@ -122,8 +122,13 @@ static int lanes_of(const tnr_engine *engine, const tnri_product *product)
 
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 {
-    product->kernel = &engine->products->of[product->dtype];
     product->turned = false;
+    if (tnri_is_device(engine)) { /* which chooses when it runs */
+        product->kernel = NULL;
+        product->way = TNRI_PRODUCT_NOTHING;
+        return;
+    }
+    product->kernel = &engine->products->of[product->dtype];
     if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
         product->way = TNRI_PRODUCT_NOTHING;
         return;
@@ -170,6 +175,9 @@ uint64_t tnri_product_scratch(const tnri_product *product, int lanes)
 
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_product_run_on_device(engine, product, a, b, c);
+    }
     product->a = product->turned ? b : a;
     product->b = product->turned ? a : b;
     product->c = c;

@@ -88,6 +88,9 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_product_run_on_device(engine, product, a, b, c);
+    }
     (void)engine;
     const int64_t width = (int64_t)tnr_dtype_size(product->dtype);
     const bool nothing = product->way == TNRI_PRODUCT_SCALE;

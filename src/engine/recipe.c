@@ -33,15 +33,19 @@ static char *address_of(const tnri_run *run, char *span, tnri_place place)
     return NULL;
 }
 
-static void sum(const tnri_run *run, const tnri_step *step, const char *source, char *target)
+static tnr_status sum(const tnri_run *run, const tnri_step *step, const char *source, char *target)
 {
     tnr_view joined = {.dtype = run->dtype, .rank = step->rank};
     for (int i = 0; i < step->rank; ++i) {
         joined.shape[i] = step->shape[i];
         joined.strides[i] = step->strides[i];
     }
+    if (tnri_is_device(run->engine)) {
+        return tnri_device_reduce(run->engine, TNRI_REDUCE_SUM, &joined, step->spread, source, run->dtype, target);
+    }
     tnri_reduce_walk(run->engine, 0, &reducers[run->engine->isa]->reducers[TNRI_REDUCE_SUM][run->dtype], &joined,
                      step->spread, source, target, tnr_dtype_size(run->dtype));
+    return TNR_OK;
 }
 
 static tnr_status multiply(const tnri_run *run, char *span, tnri_step *step)
@@ -57,6 +61,9 @@ static tnr_status multiply(const tnri_run *run, char *span, tnri_step *step)
     const void *a = address_of(run, span, step->a);
     const void *b = address_of(run, span, step->b);
     void *c = address_of(run, span, step->c);
+    if (tnri_is_device(run->engine) && step->b.where == TNRI_AT_ONE) {
+        TNR_TRY(tnri_device_one(run->engine, run->dtype, &b));
+    }
     return run->company != NULL ? tnri_product_run_by(run->company, &step->product, a, b, c)
                                 : tnri_product_run(run->engine, &step->product, a, b, c);
 }
@@ -69,12 +76,10 @@ static tnr_status run_step(const tnri_run *run, char *span, tnri_step *step)
     const char *source = address_of(run, span, step->a);
     char *target = address_of(run, span, step->c);
     if (step->kind == TNRI_STEP_SUM) {
-        sum(run, step, source, target);
-    } else {
-        tnri_copy_on_lanes(run->engine, tnr_dtype_size(run->dtype), step->rank, step->shape, target, step->spread,
-                           source, step->strides);
+        return sum(run, step, source, target);
     }
-    return TNR_OK;
+    return tnri_copy_on_lanes(run->engine, tnr_dtype_size(run->dtype), step->rank, step->shape, target, step->spread,
+                              source, step->strides);
 }
 
 static uint64_t scratch_of(const tnr_engine *engine, const tnri_step *step)
