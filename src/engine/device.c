@@ -134,8 +134,8 @@ tnr_status tnri_device_one(tnr_engine *engine, tnr_dtype dtype, const void **dat
 
 tnr_status tnri_device_triangle(tnr_engine *engine, const tnri_box *box, int64_t k, bool upper)
 {
-    const tnri_device_copy copy = {box->width,  box->rank,   box->shape,         box->target, box->target_strides,
-                                   box->source, box->source_strides};
+    const tnri_device_copy copy = {box->width,          box->rank,   box->shape,         box->target,
+                                   box->target_strides, box->source, box->source_strides};
     return engine->device->triangle(engine->device_state, &copy, k, upper);
 }
 
@@ -208,6 +208,11 @@ static tnr_status make(const char *op, tnr_domain *home, const tnri_device_parts
     return TNR_OK;
 }
 
+static void *state_of(const tnr_engine *engine, const tnri_device_table *table)
+{
+    return engine != NULL && engine->device == table ? engine->device_state : NULL;
+}
+
 static void ledger_scratch(tnr_domain *domain, uint64_t bytes)
 {
     tnri_ledger_allocation(domain, TNR_ALLOCATION_SCRATCH, bytes);
@@ -219,6 +224,7 @@ const tnri_engine_provider tnr_engine_provider = {
     .size = sizeof(tnri_engine_provider),
     .table_size = sizeof(tnri_device_table),
     .make = make,
+    .state = state_of,
     .ledger_scratch = ledger_scratch,
     .nest_make = tnri_nest_make,
 };

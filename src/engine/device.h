@@ -199,9 +199,9 @@ typedef struct tnri_device_table {
 typedef struct tnri_device_parts {
     const tnri_device_table *table;
     void *state;
-    int number;               /* of the device */
-    tnr_domain *output;       /* where outputs are made */
-    tnr_domain *pool;         /* the engine's own, closed when it ends; NULL: none */
+    int number;                /* of the device */
+    tnr_domain *output;        /* where outputs are made */
+    tnr_domain *pool;          /* the engine's own, closed when it ends; NULL: none */
     uint64_t plan_cache_bytes; /* as tnr_engine_options has them */
 } tnri_device_parts;
 
@@ -213,6 +213,8 @@ typedef struct tnri_engine_provider {
     size_t table_size;
     /* An engine in `home`, which the host reaches directly. Ended by tnr_engine_destroy, which calls destroy. Failed: destroy was not called. */
     tnr_status (*make)(const char *op, tnr_domain *home, const tnri_device_parts *parts, tnr_engine **engine);
+    /* The state of an engine with this table; NULL: another kind of engine. */
+    void *(*state)(const tnr_engine *engine, const tnri_device_table *table);
     /* Scratch that a device has taken, for the ledger of the domain that it comes from. */
     void (*ledger_scratch)(tnr_domain *domain, uint64_t bytes);
     /* Axes dropped, ordered, turned and merged for all operands: pure (storage.h). */

@@ -55,8 +55,9 @@ tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *c
     }
     if (tnri_is_device(engine)) {
         const tnri_aliasing aliasing = overwrite || target.into == NULL ? TNRI_APART : TNRI_READ_BACK;
-        const tnri_device_frame frame = {op,   held->operands, count, aliasing, target.into, operands[0]->dtype,
-                                         rank, shape, TNR_ALLOCATION_OUTPUT, &held->output};
+        const tnri_device_frame frame = {
+            op,    held->operands,        count,        aliasing, target.into, operands[0]->dtype, rank,
+            shape, TNR_ALLOCATION_OUTPUT, &held->output};
         TNR_TRY(tnri_device_begin(engine, &frame));
         held->out_strides = held->operands[0].view->strides;
         return TNR_OK;

@@ -206,7 +206,7 @@ static void run_piece(void *context, int64_t piece)
 }
 
 static tnr_status compute(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
-                    const tnri_call *call)
+                          const tnri_call *call)
 {
     const tnr_view *a = call->operands[1].view;
     const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);

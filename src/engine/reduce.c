@@ -88,7 +88,8 @@ static tnr_status fill_empty(tnr_engine *engine, tnri_reduce_op op, const tnr_vi
 }
 
 /* `gone` has a bit for each axis that goes away. */
-static tnr_status compute(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, uint64_t gone, const tnri_call *call)
+static tnr_status compute(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, uint64_t gone,
+                          const tnri_call *call)
 {
     const tnr_view *out = call->out;
     int64_t spread[TNR_MAX_RANK];
@@ -104,8 +105,8 @@ static tnr_status compute(tnr_engine *engine, tnri_reduce_op op, const tnr_view 
     if (tnri_is_device(engine)) {
         return tnri_device_reduce(engine, op, a, spread, call->operands[1].data, out->dtype, call->operands[0].data);
     }
-        tnri_reduce_walk(engine, 0, &tables[engine->isa]->reducers[op][a->dtype], a, spread, call->operands[1].data,
-                         call->operands[0].data, tnr_dtype_size(out->dtype));
+    tnri_reduce_walk(engine, 0, &tables[engine->isa]->reducers[op][a->dtype], a, spread, call->operands[1].data,
+                     call->operands[0].data, tnr_dtype_size(out->dtype));
     return TNR_OK;
 }
 

@@ -190,7 +190,7 @@ static void share_out(const tnr_engine *engine, uint64_t tensor_bytes, uint64_t 
 }
 
 static tnr_status add_windows(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
-                        const tnri_call *call)
+                              const tnri_call *call)
 {
     const tnr_view *updates = call->operands[3].view;
     if (tnri_shape_extent_bytes(call->dtype, windows->rank, windows->shape) == 0) {

@@ -70,7 +70,7 @@ void tnri_box_run(const tnri_box *box);
 
 /* tnri_copy_elements on as many lanes as pay, with the engine's kernels; or on its device, which alone may fail. */
 tnr_status tnri_copy_on_lanes(tnr_engine *engine, size_t width, int rank, const int64_t *shape, void *target,
-                        const int64_t *target_strides, const void *source, const int64_t *source_strides);
+                              const int64_t *target_strides, const void *source, const int64_t *source_strides);
 
 /* tnri_box_run on as many lanes as pay. */
 tnr_status tnri_box_run_on_lanes(tnr_engine *engine, const tnri_box *box);
