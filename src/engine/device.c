@@ -181,6 +181,7 @@ static tnr_status make(const char *op, tnr_domain *home, const tnri_device_parts
     tnr_engine *made = record.address;
     atomic_init(&made->busy, 0U);
     atomic_init(&made->plan_count, 0U);
+    atomic_init(&made->registered, 0U);
     made->isa = tnri_isa_best(); /* its tables tell which operations there are */
     made->node = TNR_NONE;
     made->domain = home;

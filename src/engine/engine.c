@@ -85,6 +85,9 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
     tnr_engine *made = record.address;
     atomic_init(&made->busy, 0U);
     atomic_init(&made->plan_count, 0U);
+#if TNRI_DEVICES
+    atomic_init(&made->registered, 0U);
+#endif
     made->domain = domain;
     made->pool = pool;
     made->output = taken.output != NULL ? taken.output : pool;
@@ -114,6 +117,10 @@ tnr_status tnri_engine_check_unused(const char *op, const tnr_engine *engine)
     const unsigned plans = atomic_load_explicit(&engine->plan_count, memory_order_relaxed);
     TNR_REQUIRE(plans == 0, TNR_ERR_BUSY, "%s: %d plans of the engine live: tnr_plan_destroy ends them", op,
                 (int)plans);
+#if TNRI_DEVICES
+    TNR_REQUIRE(atomic_load_explicit(&engine->registered, memory_order_relaxed) == 0, TNR_ERR_BUSY,
+                "%s: a machine knows the engine: tnr_machine_unregister", op);
+#endif
     return TNR_OK;
 }
 

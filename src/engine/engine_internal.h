@@ -68,6 +68,7 @@ struct tnr_engine {
     const tnri_device_table *device; /* NULL: an engine of CPUs */
     void *device_state;
     int device_number;
+    atomic_uint registered; /* with so many machines: 0 or 1 */
 #endif
 };
 
