@@ -145,7 +145,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_device_describe(const tnr_cuda_device
 /** Counts of a device object since it was opened. */
 typedef struct tnr_cuda_statistics {
     uint64_t tickets;               /**< alive */
-    uint64_t operations;            /**< copies given to the driver */
+    uint64_t operations;            /**< copies, fills and kernels given to the driver */
     uint64_t direct_bytes;          /**< to and from the host without a chunk in between */
     uint64_t staged_bytes;          /**< through chunks */
     uint64_t device_bytes;          /**< on the device, or between two */

@@ -143,7 +143,7 @@ static tnr_status pad_on_device(tnr_engine *engine, const tnr_view *a, const tnr
     tnri_box part = *elements;
     TNR_TRY(tnri_box_run_on_lanes(engine, whole));
     part.source = call->operands[1].data;
-    for (int i = 0; i < part.rank; ++i) {
+    for (int i = 0; i < call->out->rank; ++i) {
         if (stays[i].count == 0) {
             return TNR_OK;
         }
