@@ -50,8 +50,16 @@ static void describe(const void *state, tnr_engine_info *info)
     info->blas = engine->blas.state == TNRI_BLAS_READY ? "cublas" : "own";
 }
 
-/* The domain is ours alone, and whatever is out of it is tensors, which it outlives. */
-static void give_domain(tnr_domain **own) { (void)tnr_domain_close(own); }
+/* While tensors live that the engine made, their domain does: then the device object closes it. */
+static void give_domain(tnri_cuda_engine *engine)
+{
+    tnr_cuda_device *device = engine->device;
+    if (tnr_domain_close(&engine->own) != TNR_OK && tnri_device_here("engine_destroy", device) == TNR_OK) {
+        (void)pthread_mutex_lock(&device->mutex);
+        engine->memory->orphan = true;
+        (void)pthread_mutex_unlock(&device->mutex);
+    }
+}
 
 static void destroy(void *state)
 {
@@ -64,7 +72,7 @@ static void destroy(void *state)
         tnri_engine_forget(engine, current);
         (void)tnri_device_leave(engine->device, current, TNR_OK);
     }
-    give_domain(&engine->own);
+    give_domain(engine);
     tnr_provider.record_give(home, &record);
     tnr_provider.domain_unuse(home);
 }
@@ -145,7 +153,7 @@ static tnr_status make(const char *op, tnri_cuda_engine *engine, const tnr_cuda_
         }
     }
     if (status != TNR_OK) {
-        give_domain(&engine->own);
+        give_domain(engine);
     }
     return status;
 }
