@@ -15,6 +15,9 @@ foreach(part HWLOC BLIS MPI CUDA)
     endif()
 endforeach()
 
+set(TENURE_CUDA_ARCHITECTURES "80;90;100" CACHE STRING
+    "Devices whose kernels are compiled with the library, where there is nvcc (the last one also as PTX); empty: none, all at run time")
+
 set(TENURE_VECTOR_MATH AUTO CACHE STRING "Vector exp, log, ...: AUTO (libmvec, else SLEEF, else OFF), MVEC, SLEEF, OFF (C library)")
 set_property(CACHE TENURE_VECTOR_MATH PROPERTY STRINGS AUTO MVEC SLEEF OFF)
 string(TOUPPER "${TENURE_VECTOR_MATH}" TENURE_WANT_VECTOR_MATH)
@@ -42,6 +45,9 @@ option(TENURE_WERROR "Warnings are errors" OFF)
 
 if(NOT TENURE_MAX_RANK MATCHES "^[1-9][0-9]?$" OR TENURE_MAX_RANK GREATER 64)
     message(FATAL_ERROR "TENURE_MAX_RANK is a number from 1 to 64, not \"${TENURE_MAX_RANK}\"")
+endif()
+if(NOT TENURE_CUDA_ARCHITECTURES MATCHES "^([1-9][0-9]+[af]?(;[1-9][0-9]+[af]?)*)?$")
+    message(FATAL_ERROR "TENURE_CUDA_ARCHITECTURES is a list such as 80;90;100, not \"${TENURE_CUDA_ARCHITECTURES}\"")
 endif()
 if(TENURE_SANITIZE AND NOT TENURE_SANITIZE MATCHES "^[a-z-]+(,[a-z-]+)*$")
     message(FATAL_ERROR "TENURE_SANITIZE is a list such as address,undefined, not \"${TENURE_SANITIZE}\"")

@@ -74,6 +74,7 @@ static tnr_status describe(const char *op, tnr_cuda_device *device, int ordinal)
     TNR_TRY(attribute(op, device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, &managed));
     TNR_TRY(attribute(op, device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &concurrent));
     info->numa_node = perhaps(device, ATTRIBUTE_HOST_NUMA_ID, TNR_NONE);
+    device->multiprocessors = perhaps(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     info->total_bytes = total;
     info->pools = pools != 0;
     info->managed = managed != 0;

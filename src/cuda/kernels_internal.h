@@ -35,8 +35,12 @@ extern const char *const tnri_kernel_names[TNRI_KERNELS];
 extern const unsigned char tnri_kernel_modules[TNRI_KERNELS];
 extern const char *const tnri_module_names[TNRI_MODULES];
 
-/* Text of each module, complete (made from kernels/ when the library is built). */
-extern const char *const tnri_module_texts[TNRI_MODULES];
+/* The files of kernels/, by name, as they are compiled at run time; ended by a name of NULL. (Made from them when the library is built.) */
+typedef struct tnri_kernel_file {
+    const char *name;
+    const char *text;
+} tnri_kernel_file;
+extern const tnri_kernel_file tnri_kernel_files[];
 
 /*
  * Images that nvcc made when the library was built: a fat binary of each module for the architectures of TENURE_CUDA_ARCHITECTURES
@@ -45,7 +49,7 @@ extern const char *const tnri_module_texts[TNRI_MODULES];
 extern const unsigned char *const tnri_module_images[TNRI_MODULES];
 extern const size_t tnri_module_image_bytes[TNRI_MODULES];
 
-enum { TNRI_IMAGE_MOST_BYTES = 1 << 24 };
+enum { TNRI_IMAGE_MOST_BYTES = 1 << 24, TNRI_KERNEL_MOST_FILES = 16 };
 
 /* Families: the kernel for a width of 1, 4, 8, 16 bytes, or for a dtype (tnr_dtype's values); -1: there is none. */
 static inline int tnri_kernel_of_width(tnri_kernel first, size_t bytes)

@@ -121,8 +121,8 @@ typedef enum tnri_map_op {
     TNRI_MAP_MAXIMUM,
     TNRI_MAP_MINIMUM,
     TNRI_MAP_CLAMP, /* inputs a, low, high */
+    TNRI_MAP_DIV,   /* reals; others: tnri_heavy_<dtype>; integers: no zero among the divisors */
     /* tnri_heavy_<dtype> */
-    TNRI_MAP_DIV, /* integers: no zero among the divisors */
     TNRI_MAP_REM,
     TNRI_MAP_POW,          /* integers; no negative exponent */
     TNRI_MAP_SIGN_COMPLEX, /* complex */
@@ -299,6 +299,8 @@ typedef struct tnri_product_layout {
     int32_t plain;       /* alpha is 1: sums are not multiplied */
     int32_t conjugate_a;
     int32_t conjugate_b;
+    int32_t lanes;       /* LINES: threads of a block that share an element of c: a power of two */
+    int32_t lines;       /* LINES: neighbouring threads take neighbours along k, not along m */
 } tnri_product_layout;
 
 enum {
