@@ -12,7 +12,14 @@
 
 #include "../../src/cuda/engine_internal.h"
 
+/* Of each operation and dtype; TENURE_TEST_CUDA_ROUNDS: more of them. */
 enum { ROUNDS = 4 };
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
 
 /* ---- A scene with an engine ------------------------------------------------------------------------------------------------------- */
 
@@ -145,8 +152,10 @@ static void run_catalogue(const catalogue_family *family)
 {
     stage of;
     const tnr_cuda_engine_options options = with_blas("off");
-    stage_begin(&of, 11, &options);
-    run_family(&of, family, ROUNDS, 8);
+    const uint64_t seed = number_of("TENURE_TEST_SEED", 11);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    stage_begin(&of, seed, &options);
+    run_family(&of, family, (int)number_of("TENURE_TEST_CUDA_ROUNDS", ROUNDS), 8);
     scene_expect_clean();
     stage_end(&of);
 }
@@ -541,6 +550,82 @@ static void a_lost_device(void **state)
     assert_int_equal(scene_depth(), 0);
 }
 
+/* ---- Faults --------------------------------------------------------------------------------------------------------------------------- */
+
+/* One use on a new device object and engine, while the n-th call of the driver fails. Answers whether there is such a call. */
+static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int code, int *refused)
+{
+    stage of;
+    const tnr_cuda_engine_options options = with_blas("off");
+    stage_begin(&of, 21, &options);
+    const catalogue_call use = catalogue_plain_call(op, dtype);
+    catalogue_operand inputs[CATALOGUE_INPUTS];
+    mirrored in[CATALOGUE_INPUTS];
+    tnr_view views[CATALOGUE_INPUTS];
+    for (int i = 0; i < op->arity; ++i) {
+        catalogue_input_make(&of.random, of.s.heap, &use, i, op->layouts, false, &inputs[i]);
+        mirror(&of, &inputs[i], of.s.domain[TNR_CUDA_POOL], false, &in[i]);
+        views[i] = in[i].view.view;
+    }
+    catalogue_array expected = catalogue_expect(&use, inputs, NULL);
+    scene_fake()->fail_entry = NULL;
+    scene_fake()->fail_code = code;
+    scene_fake()->fail_at = n;
+    bool fired = true;
+    for (int round = 0; round < 2; ++round) { /* and then it works */
+        tnr_tensor *made = NULL;
+        const tnr_status status = op->make(of.engine, &use, views, &made);
+        fired = scene_fake()->faults != 0;
+        scene_fake()->fail_at = 0;
+        assert_true(status == TNR_OK || (fired && round == 0) || status == TNR_ERR_UNSUPPORTED);
+        assert_true((status == TNR_OK) == (made != NULL));
+        *refused += status != TNR_OK ? 1 : 0;
+        if (made != NULL) {
+            check_made(&of, &use, &made, &expected);
+        }
+        scene_expect_clean();
+    }
+    catalogue_array_free(&expected);
+    for (int i = 0; i < op->arity; ++i) {
+        catalogue_operand_free(&inputs[i]);
+        release(&in[i].tensor);
+    }
+    stage_end(&of);
+    return fired;
+}
+
+/* For every call that an operation makes: it says so, or did without; nothing stays behind, and the next one works. */
+static void fail_each_call(const char *name, tnr_dtype dtype, int code)
+{
+    const catalogue_op *op = NULL;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL && strcmp(op->name, name) != 0; ++o) {
+    }
+    assert_non_null(op);
+    int refused = 0;
+    uint64_t n = 1;
+    while (fail_call(op, dtype, n, code, &refused)) {
+        assert_true(++n < 1000);
+    }
+    print_message("%s: %llu calls, %d answers\n", name, (unsigned long long)n - 1, refused);
+    assert_true(refused > 1);
+}
+
+static void each_call_of_the_driver_fails(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    static const struct use {
+        const char *name;
+        tnr_dtype dtype;
+    } uses[] = {{"add", TNR_F64}, {"div", TNR_I32},   {"exp", TNR_F32},    {"sum", TNR_F32},
+                {"pad", TNR_I64}, {"gather", TNR_F64}, {"scatter", TNR_I32}, {"concatenate", TNR_F32},
+                {"matmul", TNR_C64}, {"einsum", TNR_F32}};
+    for (size_t at = 0; at < sizeof(uses) / sizeof(uses[0]); ++at) {
+        fail_each_call(uses[at].name, uses[at].dtype, 2);   /* out of memory */
+        fail_each_call(uses[at].name, uses[at].dtype, 400); /* an invalid handle: the context lives */
+    }
+}
+
 /* ---- The machine ---------------------------------------------------------------------------------------------------------------------- */
 
 static void registered_with_a_machine(void **state)
@@ -605,6 +690,7 @@ int main(void)
         cmocka_unit_test(a_lane_is_one_threads),
         cmocka_unit_test(a_forked_child),
         cmocka_unit_test(a_lost_device),
+        cmocka_unit_test(each_call_of_the_driver_fails),
         cmocka_unit_test(registered_with_a_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
