@@ -19,6 +19,7 @@ typedef enum fake_kind {
     FAKE_EVENT,
     FAKE_POOL,
     FAKE_MODULE,
+    FAKE_HANDLE, /* of cuBLAS */
     FAKE_MEMORY, /* memory from here on */
     FAKE_PINNED,
     FAKE_REGISTERED

@@ -140,7 +140,11 @@ void fake_run_kernel(const fake_op *op)
         at += rounded_up(op->kernel->bytes[i]);
     }
     memset(touched, 0, sizeof(touched)); /* whether memory may be touched is asked anew */
-    fake_device_run(op->kernel, (unsigned)op->number, values);
+    if (op->kernel->once) {
+        op->kernel->call(values);
+    } else {
+        fake_device_run(op->kernel, (unsigned)op->number, values);
+    }
     memset(touched, 0, sizeof(touched));
 }
 

@@ -19,6 +19,7 @@ typedef struct fake_kernel {
     size_t bytes[FAKE_PARAMETERS];
     bool address[FAKE_PARAMETERS]; /* this parameter is one of the device's */
     void (*call)(void *const *values);
+    bool once; /* no kernel: called once */
     struct fake_kernel *next;
 } fake_kernel;
 
