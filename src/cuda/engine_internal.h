@@ -67,7 +67,9 @@ typedef struct tnri_cuda_engine {
     uint64_t kept_bytes;
     tnri_memory *kept[TNRI_KEPT];
     int multiprocessors;
-    const char *op; /* that is open; NULL: none */
+    double blas_from;  /* multiplications from which on a product is cuBLAS's */
+    int64_t pack_from; /* uses of each element from which on packing an operand pays */
+    const char *op;    /* that is open; NULL: none */
     tnri_operand *operands;
     int count;
     int64_t word[2]; /* what came from the device last */

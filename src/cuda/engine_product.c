@@ -12,9 +12,7 @@
 #include "engine_internal.h"
 
 enum {
-    WORTH_BLAS = 32768, /* multiplications */
-    WORTH_PACKING = 32, /* uses of each element */
-    LOOPS = 64,         /* calls for the axes of a batch that are not one */
+    LOOPS = 64, /* calls for the axes of a batch that are not one */
     GRAIN = 256,
     RANK = 4 * TNR_MAX_RANK
 };
@@ -422,7 +420,7 @@ static bool blas_ready(tnri_cuda_engine *engine, tnr_status *status)
 }
 
 /* Which operands are packed; false: the library's kernel had better make it. */
-static bool lay_out(const tnri_device_product *p, laid_out *of)
+static bool lay_out(const tnri_cuda_engine *engine, const tnri_device_product *p, laid_out *of)
 {
     const matrix a = {.rows = &p->m,
                       .columns = &p->k,
@@ -466,7 +464,7 @@ static bool lay_out(const tnri_device_product *p, laid_out *of)
         if (one->rows->size > INT32_MAX || one->columns->size > INT32_MAX ||
             one->rows->rank + one->columns->rank + one->batch->rank > RANK ||
             one->rows->rank + one->columns->rank + one->batch->rank > TNRI_KERNEL_RANK ||
-            (of->packed[which] && (uses[which] < WORTH_PACKING || !packed_bytes(one, width)))) {
+            (of->packed[which] && (uses[which] < engine->pack_from || !packed_bytes(one, width)))) {
             return false;
         }
     }
@@ -506,7 +504,7 @@ tnr_status tnri_engine_product(void *state, const tnri_device_product *p)
         return scale(engine, p);
     }
     laid_out of;
-    if (work_of(p) >= WORTH_BLAS && (p->m.size > 1 || p->n.size > 1) && lay_out(p, &of)) {
+    if (work_of(p) >= engine->blas_from && (p->m.size > 1 || p->n.size > 1) && lay_out(engine, p, &of)) {
         tnr_status status;
         if (blas_ready(engine, &status)) {
             return by_blas(engine, p, &of);

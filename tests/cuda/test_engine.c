@@ -197,6 +197,41 @@ static void products(void **state)
     run_catalogue(&catalogue_contract);
 }
 
+/* The fake has a cuBLAS; on a real driver it is the real one. */
+static const char *blas_path(void) { return scene_fake() != NULL ? scene_driver() : NULL; }
+
+/* However small: by cuBLAS, and packed whatever it cannot read. */
+static void products_by_cublas(void **state)
+{
+    (void)state;
+    stage of;
+    const tnr_cuda_engine_options options = with_blas(blas_path());
+    const uint64_t seed = number_of("TENURE_TEST_SEED", 12);
+    const int rounds = 3 * (int)number_of("TENURE_TEST_CUDA_ROUNDS", ROUNDS);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    stage_begin(&of, seed, &options);
+    tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
+    assert_non_null(inside);
+    inside->blas_from = 0.0;
+    for (int packs = 0; packs < 2; ++packs) {
+        inside->pack_from = packs == 0 ? 1 : INT64_MAX;
+        run_family(&of, &catalogue_product, rounds, 8);
+        run_family(&of, &catalogue_contract, rounds, 6);
+    }
+    const tnr_cuda_statistics counts = scene_counts(&of.s);
+    print_message("%llu by cuBLAS, %llu operands packed, %llu by the library's kernel\n",
+                  (unsigned long long)counts.blas_products, (unsigned long long)counts.packed,
+                  (unsigned long long)counts.products);
+    if (scene_fake() != NULL || inside->blas.state == TNRI_BLAS_READY) {
+        assert_true(counts.blas_products > 20 && counts.packed > 20 && counts.products > 20);
+        tnr_engine_info info;
+        OK(tnr_engine_describe(of.engine, &info));
+        assert_string_equal(info.blas, "cublas");
+    }
+    scene_expect_clean();
+    stage_end(&of);
+}
+
 /* ---- Rules ------------------------------------------------------------------------------------------------------------------------- */
 
 /* CU-01: host memory is refused by name of the call to make, by engines of either kind, and nothing is read or moved. */
@@ -556,8 +591,11 @@ static void a_lost_device(void **state)
 static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int code, int *refused)
 {
     stage of;
-    const tnr_cuda_engine_options options = with_blas("off");
+    const tnr_cuda_engine_options options = with_blas(dtype == TNR_C32 ? blas_path() : "off");
     stage_begin(&of, 21, &options);
+    tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
+    inside->blas_from = 0.0;
+    inside->pack_from = 1;
     const catalogue_call use = catalogue_plain_call(op, dtype);
     catalogue_operand inputs[CATALOGUE_INPUTS];
     mirrored in[CATALOGUE_INPUTS];
@@ -617,9 +655,9 @@ static void each_call_of_the_driver_fails(void **state)
     static const struct use {
         const char *name;
         tnr_dtype dtype;
-    } uses[] = {{"add", TNR_F64}, {"div", TNR_I32},   {"exp", TNR_F32},    {"sum", TNR_F32},
-                {"pad", TNR_I64}, {"gather", TNR_F64}, {"scatter", TNR_I32}, {"concatenate", TNR_F32},
-                {"matmul", TNR_C64}, {"einsum", TNR_F32}};
+    } uses[] = {{"add", TNR_F64},    {"div", TNR_I32},    {"exp", TNR_F32},     {"sum", TNR_F32},
+                {"pad", TNR_I64},    {"gather", TNR_F64}, {"scatter", TNR_I32}, {"concatenate", TNR_F32},
+                {"matmul", TNR_C64}, {"einsum", TNR_F32}, {"matmul", TNR_C32}};
     for (size_t at = 0; at < sizeof(uses) / sizeof(uses[0]); ++at) {
         fail_each_call(uses[at].name, uses[at].dtype, 2);   /* out of memory */
         fail_each_call(uses[at].name, uses[at].dtype, 400); /* an invalid handle: the context lives */
@@ -679,6 +717,7 @@ int main(void)
         cmocka_unit_test(zeros),
         cmocka_unit_test(indices),
         cmocka_unit_test(products),
+        cmocka_unit_test(products_by_cublas),
         cmocka_unit_test(cu_01_placement_is_checked_before_data),
         cmocka_unit_test(cu_08_sizes_of_launches),
         cmocka_unit_test(foreign_and_host_memory),
