@@ -506,6 +506,128 @@ static void refusals_that_look_at_values(void **state)
     stage_end(&of);
 }
 
+/* A call gives its work to the lane and returns: nothing has run, and nobody waited, but where a value decides. */
+static void calls_do_not_wait(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    stage of;
+    stage_begin(&of, 15, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
+    tnr_tensor *made[6] = {NULL};
+    const tnr_view view = view_of(a);
+    tnr_view square;
+    OK(tnr_tensor_region(a, 2, SHAPE(30, 33), SHAPE(1, 30), 0, &square));
+    OK(tnr_neg(of.engine, &view, &made[5])); /* modules are loaded now */
+    OK(tnr_cuda_synchronize(of.s.device));
+    scene_fake()->eagerness = 0;
+    const uint64_t run = scene_fake()->run;
+    const uint64_t waits = scene_counts(&of.s).host_waits;
+    OK(tnr_add(of.engine, &view, &view, &made[0]));
+    OK(tnr_permute(of.engine, &square, NULL, &made[1]));
+    OK(tnr_sum(of.engine, &square, (const int[]){0}, 1, &made[2]));
+    OK(tnr_tril(of.engine, &square, 0, &made[3]));
+    assert_int_equal(scene_counts(&of.s).host_waits, waits);
+    assert_int_equal(scene_fake()->run, run);
+    OK(tnr_div(of.engine, &view, &view, &made[4]));
+    assert_int_equal(scene_counts(&of.s).host_waits, waits + 1);
+    for (int i = 0; i < 6; ++i) {
+        release(&made[i]);
+    }
+    release(&a);
+    stage_end(&of);
+}
+
+/* CU-04: an engine that lives until the driver unloads is ended without a word, tensors and all. */
+static void cu_04_ends_while_the_driver_unloads(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    stage of;
+    stage_begin(&of, 16, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(a);
+    OK(tnr_neg(of.engine, &view, &made));
+    scene_fake()->unloading = true;
+    release(&made);
+    OK(tnr_engine_destroy(&of.engine));
+    OK(tnr_engine_destroy(&of.cpu));
+    release(&a);
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; ++memory) {
+        OK(tnr_domain_close(&of.s.domain[memory]));
+    }
+    OK(tnr_cuda_device_close(&of.s.device));
+    OK(tnr_domain_close(&of.s.heap));
+}
+
+/* Scratch is kept, capped and counted; without room for it nothing is written and nothing stays. */
+static void scratch_is_kept_and_capped(void **state)
+{
+    (void)state;
+    stage of;
+    tnr_cuda_engine_options options = with_blas("off");
+    stage_begin(&of, 17, &options);
+    tnr_tensor *a = NULL;
+    tnr_tensor *made = NULL;
+    OK(tnr_cuda_zeros(of.s.lane[0], of.s.domain[TNR_CUDA_POOL], TNR_F64, 2, SHAPE(40, 40), &a));
+    const tnr_view view = view_of(a);
+    const tnr_view *const three[3] = {&view, &view, &view};
+    OK(tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
+    release(&made);
+    const tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
+    const uint64_t kept = inside->kept_bytes;
+    assert_true(kept >= 40 * 40 * sizeof(double));
+    OK(tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
+    release(&made);
+    assert_int_equal(inside->kept_bytes, kept);
+    OK(tnr_engine_destroy(&of.engine));
+    options.scratch_max_bytes = 4096;
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &of.engine));
+    EXPECT(TNR_ERR_MEMORY, tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
+    assert_null(made);
+    OK(tnr_neg(of.engine, &view, &made));
+    release(&made);
+    release(&a);
+    stage_end(&of);
+}
+
+/* Plans (plan.h) work with an engine of a device, and keep it. */
+static void plans_are_run_on_the_device(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 18, NULL);
+    double values[6] = {1, 2, 3, 4, 5, 6};
+    tnr_tensor *host = NULL;
+    tnr_tensor *a = NULL;
+    tnr_tensor *made = NULL;
+    tnr_plan *plan = NULL;
+    OK(tnr_tensor_from_column_major(of.s.heap, TNR_F64, 2, SHAPE(2, 3), values, sizeof(values), &host));
+    tnr_view view = view_of(host);
+    OK(tnr_cuda_upload(of.s.lane[0], &view, of.s.domain[TNR_CUDA_POOL], &a));
+    release(&host);
+    view = view_of(a);
+    const tnr_view *const two[2] = {&view, &view};
+    OK(tnr_plan_einsum(of.engine, "ij,kj->ik", two, 2, NULL, NULL, &plan));
+    EXPECT(TNR_ERR_BUSY, tnr_engine_destroy(&of.engine));
+    for (int round = 0; round < 3; ++round) {
+        OK(tnr_plan_run(plan, two, 2, &made));
+        view = view_of(made);
+        OK(tnr_cuda_download(of.s.lane[1], &view, of.s.heap, &host));
+        const void *data = NULL;
+        OK(tnr_tensor_host_data(host, &data));
+        const double expected[4] = {35, 44, 44, 56};
+        assert_memory_equal(data, expected, sizeof(expected));
+        release(&host);
+        release(&made);
+        view = view_of(a);
+    }
+    OK(tnr_plan_destroy(&plan));
+    release(&a);
+    stage_end(&of);
+}
+
 /* The lane is one thread's: an engine whose lane is taken refuses, and so does a copy while the engine is inside. */
 static void a_lane_is_one_threads(void **state)
 {
@@ -726,6 +848,10 @@ int main(void)
         cmocka_unit_test(the_engine_holds_its_device),
         cmocka_unit_test(results_outlive_the_engine),
         cmocka_unit_test(refusals_that_look_at_values),
+        cmocka_unit_test(calls_do_not_wait),
+        cmocka_unit_test(cu_04_ends_while_the_driver_unloads),
+        cmocka_unit_test(scratch_is_kept_and_capped),
+        cmocka_unit_test(plans_are_run_on_the_device),
         cmocka_unit_test(a_lane_is_one_threads),
         cmocka_unit_test(a_forked_child),
         cmocka_unit_test(a_lost_device),
