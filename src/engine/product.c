@@ -186,8 +186,13 @@ static void outer_axes_to_batch(tnri_product_axes *axes, tnri_product_axes *batc
 
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 {
-    product->kernel = &engine->products->of[product->dtype];
     product->turned = false;
+    if (tnri_is_device(engine)) { /* which chooses when it runs */
+        product->kernel = NULL;
+        product->way = TNRI_PRODUCT_NOTHING;
+        return;
+    }
+    product->kernel = &engine->products->of[product->dtype];
     if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
         product->way = TNRI_PRODUCT_NOTHING;
         return;
@@ -235,6 +240,9 @@ uint64_t tnri_product_scratch(const tnri_product *product, int lanes)
 
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_product_run_on_device(engine, product, a, b, c);
+    }
     product->a = product->turned ? b : a;
     product->b = product->turned ? a : b;
     product->c = c;

@@ -149,6 +149,10 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product);
 /* What a prepared product takes of scratch on so many lanes. */
 uint64_t tnri_product_scratch(const tnri_product *product, int lanes);
 
+/* The same on the engine's device. (device.c) */
+tnr_status tnri_product_run_on_device(tnr_engine *engine, const tnri_product *product, const void *a, const void *b,
+                                      void *c) TNRI_COLD;
+
 /* Compute it; a, b and c as they were before any turning. Fails, before the first write, only where scratch is missing. */
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c);
 
