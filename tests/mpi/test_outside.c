@@ -131,7 +131,9 @@ static void run_with(const tnr_world_options *options, int axis)
     const unsigned long all = library_calls;
     for (int round = 0; round < ROUNDS; round++) {
         compute(s);
-        const int64_t place = axis == 0 ? 1 : axis == 1 ? SIDE : SIDE * SIDE; /* first element of the first plane that is sent */
+        const int64_t place = axis == 0   ? 1
+                              : axis == 1 ? SIDE
+                                          : SIDE * SIDE; /* first element of the first plane that is sent */
         s->data[place] = ranks_me + round;
         exchange_once(s, round);
         const int64_t ghost = place * (PLANES - 1);
@@ -142,7 +144,8 @@ static void run_with(const tnr_world_options *options, int axis)
     const unsigned long more = own_calls - ours;
     const unsigned long inside = library_calls - all - more;
     if (ranks_me == 0) {
-        printf("%llu calls, %llu of them refused: %lu calls of the allocator or the system are ours, %lu are made inside of MPI\n",
+        printf("%llu calls, %llu of them refused: %lu calls of the allocator or the system are ours, %lu are made "
+               "inside of MPI\n",
                (unsigned long long)s->calls, (unsigned long long)s->refused, more, inside);
     }
     CHECK(more == 0);

@@ -139,7 +139,8 @@ static void replay_all(const char *name, const trace *t, uint64_t steps)
         while (least < room && !runs_in(&r, (uint64_t)((double)most * least), steps / 10, seed)) {
             least += 0.02;
         }
-        print_message("%s, %d at one time: %llu bytes at most; a tenth of the calls runs in %.2f of them, all in %.2f; seed %llu\n",
+        print_message("%s, %d at one time: %llu bytes at most; a tenth of the calls runs in %.2f of them, all in %.2f; "
+                      "seed %llu\n",
                       name, programs, (unsigned long long)most, least, room, (unsigned long long)seed);
         assert_true(runs_in(&r, (uint64_t)((double)most * room), steps, seed));
         free(r.blocks);
@@ -234,9 +235,12 @@ static void robson(void **state)
     }
     const double used = (double)(low_end + region_units - high_begin) / LIVE;
     const double bound = 0.5 * SIZES + 1.0 - (double)((1 << SIZES) - 1) / LIVE;
-    print_message("sizes 1 to %d, %d units out at most: %.3f of them in use; no allocator can do with less than %.3f against the worst "
-                  "trace\n", 1 << SIZES, LIVE, used, bound);
-    assert_true(used >= 1.0 && used <= 2.0 * (0.5 * SIZES + 1.0)); /* twice the bound would be a fault of the placement */
+    print_message("sizes 1 to %d, %d units out at most: %.3f of them in use; no allocator can do with less than %.3f "
+                  "against the worst "
+                  "trace\n",
+                  1 << SIZES, LIVE, used, bound);
+    assert_true(used >= 1.0 &&
+                used <= 2.0 * (0.5 * SIZES + 1.0)); /* twice the bound would be a fault of the placement */
     OK(tnr_arena_check(arena));
     OK(tnr_arena_reset(arena));
     OK(tnr_domain_close(&arena));
