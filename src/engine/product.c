@@ -184,6 +184,69 @@ static void outer_axes_to_batch(tnri_product_axes *axes, tnri_product_axes *batc
     axes->rank = axes->rank > 1 ? 1 : axes->rank;
 }
 
+/* Axis `from` comes at `to`, before others. */
+static void move_axis(tnri_product_axes *axes, int from, int to)
+{
+    for (int at = from; at > to; --at) {
+        exchange_steps(&axes->extents[at], &axes->extents[at - 1]);
+        exchange_steps(&axes->a[at], &axes->a[at - 1]);
+        exchange_steps(&axes->b[at], &axes->b[at - 1]);
+        exchange_steps(&axes->c[at], &axes->c[at - 1]);
+    }
+}
+
+/* The first axis becomes two, the first of which has `part` indices, a divisor. */
+static void split_first(tnri_product_axes *axes, int64_t part)
+{
+    const int last = axes->rank++;
+    axes->extents[last] = axes->extents[0] / part;
+    axes->a[last] = axes->a[0] * part;
+    axes->b[last] = axes->b[0] * part;
+    axes->c[last] = axes->c[0] * part;
+    axes->extents[0] = part;
+    move_axis(axes, last, 1);
+}
+
+/* The largest divisor of so many indices up to `most` that is a multiple of `unit`; 0: there is none. */
+static int64_t divisor(int64_t extent, int64_t most, int64_t unit)
+{
+    int64_t found = 0;
+    for (int64_t part = unit; part <= most; part += unit) {
+        found = extent % part == 0 ? part : found;
+    }
+    return found;
+}
+
+/*
+ * Where neighbours in the result are none in the operand, its neighbours come next, after so few of the former that a second-level
+ * cache holds lines of both as a whole: packing reads and writes them so.
+ */
+static void bring_near(tnri_product_axes *axes, const int64_t *in_operand, const int64_t *in_c, int64_t depth_bytes,
+                       int tile)
+{
+    if (axes->rank < 2 || in_operand[0] == 1 || in_c[0] != 1) {
+        return;
+    }
+    int at = 1;
+    while (at < axes->rank && in_operand[at] != 1) {
+        ++at;
+    }
+    if (at == axes->rank) {
+        return;
+    }
+    move_axis(axes, at, 1);
+    const int64_t fitting = TNRI_PRODUCT_ROWS_BYTES / depth_bytes;
+    const int64_t most = fitting < tile ? tile : fitting;
+    if (axes->extents[0] > most && axes->rank < TNRI_PRODUCT_RANK) {
+        const int64_t whole = divisor(axes->extents[0], most, tile);
+        const int64_t part = whole != 0 ? whole : divisor(axes->extents[0], most, 4);
+        if (part != 0) {
+            split_first(axes, part);
+            move_axis(axes, 2, 1); /* the operand's neighbours first again */
+        }
+    }
+}
+
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 {
     product->turned = false;
@@ -221,6 +284,9 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_BLOCKS;
     product->blocks =
         tnri_product_choose_blocks(product->kernel, product->dtype, product->m.size, product->n.size, product->k.size);
+    const int64_t depth_bytes = product->blocks.kc * TNRI_PRODUCT_LINE;
+    bring_near(&product->m, product->m.a, product->m.c, depth_bytes, product->kernel->mr);
+    bring_near(&product->n, product->n.b, product->n.c, depth_bytes, product->kernel->nr);
 }
 
 void tnri_product_choose_part(const tnr_engine *engine, tnri_product *part)

@@ -424,6 +424,57 @@ static void test_blis_is_refused(void **state)
     assert_int_equal(tnr_domain_close(&heap), TNR_OK);
 }
 
+/* Rows of every kind of table, in micro-panels by definition: runs whose neighbours are in the next runs, too. */
+static void check_packing(tnr_dtype dtype, int width)
+{
+    enum { ROWS = 400, DEPTH = 21, REACH = 60000 };
+    static char from[(size_t)REACH * 16];
+    static char packed[(size_t)(ROWS + 2 * TNRI_PRODUCT_TILE) * DEPTH * 16];
+    const size_t size = tnr_dtype_size(dtype);
+    const char zero[16] = {0};
+    int64_t rows[ROWS];
+    int64_t depths[DEPTH];
+    for (size_t i = 0; i < sizeof from; ++i) {
+        from[i] = (char)catalogue_below(&numbers, 256);
+    }
+    const int64_t count = 1 + catalogue_below(&numbers, ROWS);
+    const int64_t depth = 1 + catalogue_below(&numbers, DEPTH);
+    const int64_t run = 1 + catalogue_below(&numbers, 50);
+    const int64_t runs = 1 + catalogue_below(&numbers, 20); /* before a third axis */
+    const int64_t step = catalogue_below(&numbers, 4) == 0 ? 1 : 100;
+    const int64_t begin = catalogue_below(&numbers, run);
+    const bool unit_depth = catalogue_below(&numbers, 3) == 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = begin + i;
+        rows[i] = at % run * step + at / run % runs + at / run / runs * 37;
+    }
+    for (int64_t p = 0; p < depth; ++p) {
+        depths[p] = unit_depth ? 11 + p : p * 1999;
+    }
+    const bool unit = tnri_offsets_panels_unit(rows, count, width);
+    const int64_t panels = (count + width - 1) / width;
+    memset(packed, 0x5A, sizeof packed);
+    engine->products->of[dtype].pack(packed, from, rows, count, unit, depths, depth, unit_depth, width);
+    for (int64_t i = 0; i < panels * width; ++i) {
+        for (int64_t p = 0; p < depth; ++p) {
+            const char *found = packed + (size_t)(i / width * width * depth + p * width + i % width) * size;
+            assert_memory_equal(found, i < count ? from + (size_t)(rows[i] + depths[p]) * size : zero, size);
+        }
+    }
+    assert_int_equal(packed[(size_t)(panels * width * depth) * size], 0x5A);
+}
+
+static void test_packing(void **state)
+{
+    (void)state;
+    for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
+        for (int round = 0; round < 400; ++round) {
+            check_packing((tnr_dtype)dtype, engine->products->of[dtype].mr);
+            check_packing((tnr_dtype)dtype, engine->products->of[dtype].nr);
+        }
+    }
+}
+
 int main(void)
 {
     numbers = catalogue_seed(31U);
@@ -433,9 +484,9 @@ int main(void)
         cmocka_unit_test(test_vector_kernels),
         cmocka_unit_test(test_blocked_product),
     };
-    const struct CMUnitTest own[] = {cmocka_unit_test(test_sums_are_in_order)};
+    const struct CMUnitTest own[] = {cmocka_unit_test(test_sums_are_in_order), cmocka_unit_test(test_packing)};
     const int failed = cmocka_run_group_tests_name("own", tests, open_own, close_engine) +
-                       cmocka_run_group_tests_name("own order", own, open_own, close_engine);
+                       cmocka_run_group_tests_name("own alone", own, open_own, close_engine);
     tnr_feature_set features;
     tnr_features(&features);
     if (strcmp(features.blis, "off") == 0) {
