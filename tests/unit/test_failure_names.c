@@ -195,7 +195,7 @@ static void the_count_before_the_list(void **state)
 static void memory_that_is_short(void **state)
 {
     (void)state;
-    enum { BYTES = 1 << 19, SIDE = 160 };
+    enum { BYTES = 1 << 21, SIDE = 320 };
     unsigned char *region = aligned_alloc(64, BYTES);
     assert_non_null(region);
     tnr_arena_options options = TNR_ARENA_OPTIONS;
