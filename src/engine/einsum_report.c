@@ -84,7 +84,7 @@ void tnri_path_report(const tnri_equation *e, const tnri_path *path, const tnri_
                       tnr_contraction_path *told)
 {
     const bool complex = tnri_is_complex(e->dtype);
-    uint32_t sets[2 * TNR_EINSUM_OPERANDS];
+    uint32_t sets[2 * TNR_EINSUM_OPERANDS] = {0};
     for (int i = 0; i < e->count; ++i) {
         sets[i] = UINT32_C(1) << i;
     }
