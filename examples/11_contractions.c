@@ -174,7 +174,7 @@ static void labels(void)
     CHECK(get(&view, NULL) > 0.0);
     release(&out);
 
-    /* A label that stands in one operand alone is summed there: sums of b's planes, times u. */
+    /* A label that stands in one operand alone is summed there, first of all: sums of b's planes, times u. */
     CHECK(tnr_contract(engine, &u, "i", &b, "nkj", "in", NULL, &out) == TNR_OK);
     view = view_of(out);
     sum = 0.0;
@@ -338,7 +338,6 @@ static void scratch_from_the_start(void)
     tnr_tensor *tensor = numbers(TNR_F64, 2, SHAPE(300, 300));
     const tnr_view a = view_of(tensor);
     const tnr_view *const operands[] = {&a, &a, &a};
-    tnr_contraction_path path;
     tnr_need need;
     tnr_engine_options options = TNR_ENGINE_OPTIONS;
     tnr_engine *prepared = NULL;
@@ -348,9 +347,11 @@ static void scratch_from_the_start(void)
     CHECK(tnr_tensor_zeros(heap, TNR_F64, 2, SHAPE(300, 300), &out) == TNR_OK);
     const tnr_view_mut target = mut_view_of(out);
 
-    CHECK(tnr_einsum_path("ij,jk,kl->il", operands, 3, NULL, &path) == TNR_OK);
-    CHECK(tnr_matmul_need(TNR_F64, 300, 300, 300, 1, &need) == TNR_OK);
-    options.scratch_bytes = path.intermediate_bytes + need.bytes;
+    tnr_view square;
+    CHECK(tnr_view_shaped(TNR_F64, 2, SHAPE(300, 300), &square) == TNR_OK); /* there is no such tensor yet */
+    const tnr_view *const shapes[] = {&square, &square, &square};
+    CHECK(tnr_einsum_need("ij,jk,kl->il", shapes, 3, NULL, 0, &need) == TNR_OK);
+    options.scratch_bytes = need.bytes;
     CHECK(tnr_engine_create(heap, &options, &prepared) == TNR_OK);
 
     CHECK(tnr_domain_statistics_get(heap, &before) == TNR_OK);

@@ -9,7 +9,7 @@
  *   in a, b and out    an index of all three (batch)
  *   in one and out     an index of the result
  *   in a and b         summed
- *   in one alone       summed too
+ *   in one alone       summed too, in that operand, before it meets the other
  *   twice in one       its diagonal, any number of times
  *
  * One label has one extent everywhere: 1 does not stretch. "ik", "kj" and "ij" are the matrix product; "bik", "bkj" and "bij" a batch of
@@ -29,8 +29,8 @@ extern "C" {
  * out_labels. f32 f64 c32 c64; options NULL: defaults, beta must be 0. An index that is summed over nothing (extent 0) gives zeros.
  *
  * TNR_ERR_ARGUMENT for a character that is no label, a label of out that is in neither operand or twice in out; TNR_ERR_SHAPE for
- * labels of another number than the view's axes, and for a label with two extents; TNR_ERR_OVERFLOW where more is summed than
- * 63 bits can count. Scratch as in tnr_matmul_into.
+ * labels of another number than the view's axes, and for a label with two extents. Scratch: one block of the engine's, of at most what
+ * tnr_contract_need says, for sums of one operand alone and, behind them, for the product as in tnr_matmul_into.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_contract(tnr_engine *engine, const tnr_view *a, const char *a_labels,
                                                const tnr_view *b, const char *b_labels, const char *out_labels,
@@ -43,7 +43,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_contract_into(tnr_engine *engine, const tn
 
 /**
  * Need of the scratch of an engine with so many workers (0: one made without a topology) for this contraction, whatever the strides: of
- * a and b dtype and shape alone are looked at. All 0 where it takes none. As with tnr_matmul_need the engine keeps one scratch: give
+ * a and b dtype and shape alone are looked at, so that views of tnr_view_shaped will do. All 0 where it takes none. As with tnr_matmul_need the engine keeps one scratch: give
  * the largest of several answers as tnr_engine_options.scratch_bytes, and no call takes any. Errors as tnr_contract; pure, thread-safe.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_contract_need(const tnr_view *a, const char *a_labels, const tnr_view *b,

@@ -7,7 +7,7 @@
  * An equation has the labels of every operand, as contract.h has them, and those of the result: "ab,bc,cd->ad". A label that the
  * result lacks is summed over, in however many operands it is; one that the result has may be in any number of operands. Twice in
  * one operand it is the diagonal. One label has one extent everywhere: 1 does not stretch. Without "->" an equation is refused, and
- * so are blanks: what comes out, and in which order, is always said.
+ * so are blanks, before any shape is looked at: what comes out, and in which order, is always said.
  *
  *   "ij->ji"      a transposed copy          "ij,jk,kl->il"   a chain of matrices
  *   "iij->j"      sum of a diagonal          "a,b,c->abc"     outer product of three vectors
@@ -37,7 +37,8 @@ typedef enum tnr_einsum_mode {
     TNR_EINSUM_AUTOMATIC = 0, /**< exact where the search costs less than contracting by the greedy path; else greedy */
     TNR_EINSUM_GREEDY,        /**< the pair next whose result is smallest compared with what it takes away */
     TNR_EINSUM_EXACT,         /**< fewest multiplications; TNR_ERR_ARGUMENT beyond TNR_EINSUM_EXACT_OPERANDS */
-    TNR_EINSUM_LEFT_TO_RIGHT  /**< first with second, their product with third, ... */
+    TNR_EINSUM_LEFT_TO_RIGHT, /**< first with second, their product with third, ... */
+    TNR_EINSUM_GIVEN /**< of a path that the options gave; in options with steps alone, without them TNR_ERR_ARGUMENT */
 } tnr_einsum_mode;
 
 /**
@@ -56,7 +57,7 @@ typedef struct tnr_einsum_step {
 typedef struct tnr_contraction_path {
     int operands;
     int step_count;
-    tnr_einsum_mode mode;        /**< how it was found, never automatic; of a given path, left to right */
+    tnr_einsum_mode mode;        /**< how it was found, never automatic; where one step is all, left to right */
     bool given;                  /**< by the options */
     double flops;                /**< of all steps */
     double flops_at_once;        /**< of one loop over all labels, all operands multiplied in it */
@@ -102,8 +103,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_einsum_into(tnr_engine *engine, const char
                                                   const tnr_einsum_options *options, const tnr_view_mut *out);
 
 /**
- * The path that tnr_einsum takes with these operands and options. Looks at the views' dtypes and shapes alone; pure and thread-safe.
- * Errors as tnr_einsum. A path that was found once can be given in the options from then on.
+ * The path that tnr_einsum takes with these operands and options. Looks at the views' dtypes and shapes alone, so that views of
+ * tnr_view_shaped will do; pure and thread-safe. Errors as tnr_einsum_into, without those of out. A path that was found once can be given in the options from then on.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands, int count,
                                                   const tnr_einsum_options *options, tnr_contraction_path *path);

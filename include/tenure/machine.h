@@ -172,7 +172,8 @@ TNR_API int tnr_machine_devices(tnr_machine *machine);
  *
  * Engines are made if nobody asked for them before, at most 8 take part. The default node's engine alone makes what is too small to be packed,
  * products with vectors, and results whose longer side has too few indices on its slowest axis to be cut. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of these engines; TNR_ERR_MEMORY, before the first write,
- * when one of them finds no room for its scratch. Not remembered by any cache of plans. Small builds (docs/bounded.md: TENURE_SMALL)
+ * when one of them finds no room for its scratch. No form makes a new tensor, for no node would be its place before another; there is no
+ * plan, and no cache remembers it; and no einsum: contract the costly pairs of its path (tnr_einsum_path) by this call. Small builds (docs/bounded.md: TENURE_SMALL)
  * pack nothing: there the default node's engine makes every product alone.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_contract_into(tnr_machine *machine, const tnr_view *a,

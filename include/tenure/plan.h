@@ -25,8 +25,9 @@ extern "C" {
 typedef struct tnr_plan tnr_plan;
 
 /**
- * Prepare tnr_contract. Of a, b and out only dtype, shape and strides are looked at, no lease is taken; out tells the layout of the views
- * that runs will write into, NULL: that of a new tensor. beta may be set where out is not NULL.
+ * Prepare tnr_contract. Of a, b and out only dtype, shape and strides are looked at: no lease is taken, views whose owner is gone serve as
+ * well, and those of tnr_view_shaped, which never had one. out tells the layout of the views that runs will write into, NULL: that of a new
+ * tensor. beta may be set where out is not NULL. alpha, beta and conjugates are the plan's: every run has those of its making.
  *
  * The plan lies where the engine does, and the engine cannot be destroyed before it is (TNR_ERR_BUSY). Scratch that runs will need is
  * taken now, and kept by the engine as every scratch, so that runs take none. Errors as tnr_contract, TNR_ERR_OVERFLOW for a layout that
@@ -62,9 +63,17 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_plan_path(const tnr_plan *plan, tnr_contra
 TNR_API tnr_status tnr_plan_destroy(tnr_plan **plan);
 
 /**
- * Need of one plan of so many operands, whatever its labels. Not in it: the engine's scratch, of which a plan takes what
- * tnr_contract_need or tnr_einsum_need says.
+ * Need of such a plan, exactly; dtypes and shapes alone are looked at, so that views of tnr_view_shaped will do. Not in it: the engine's
+ * scratch, of which a plan takes at most what tnr_contract_need or tnr_einsum_need says. Errors as the calls that make the plan; pure,
+ * thread-safe. @{
  */
+TNR_API TNR_MUST_CHECK tnr_status tnr_plan_contract_need(const tnr_view *a, const char *a_labels, const tnr_view *b,
+                                                         const char *b_labels, const char *out_labels, tnr_need *need);
+TNR_API TNR_MUST_CHECK tnr_status tnr_plan_einsum_need(const char *equation, const tnr_view *const *operands, int count,
+                                                       const tnr_einsum_options *options, tnr_need *need);
+/** @} */
+
+/** An upper bound of both for so many operands, whatever their ranks and labels: several times what a usual plan takes. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_plan_need(int operands, tnr_need *need);
 
 /** What an engine's cache of plans has done. Calls that are refused before they plan count nowhere. */

@@ -52,9 +52,9 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_
                                                   const tnr_product_options *options, const tnr_view_mut *out);
 
 /**
- * Need of the scratch of an engine with so many workers (0: one made without a topology) for every product of that dtype with
- * extents up to m, n and k, whatever the layouts, and for every contraction whose rows, columns and summed indices are no more; all 0
- * when one of them is. Matrices alone take none where they are small (docs/product.md). The engine keeps one scratch, so take the
+ * Need of the scratch of an engine with so many workers (0: one made without a topology; a team of one is 1, and is counted as two) for
+ * every product of that dtype with extents up to m, n and k, whatever the layouts: an upper bound, all 0 when one of them is. Small
+ * matrices take none (docs/product.md). For contractions ask tnr_contract_need and tnr_einsum_need. The engine keeps one scratch, so take the
  * largest of several answers, not their sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
  * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative numbers, TNR_ERR_UNSUPPORTED as tnr_matmul.
  */

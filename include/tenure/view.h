@@ -75,6 +75,13 @@ typedef struct tnr_range {
 /** View of all of a tensor: its shape, compact, offset 0. TNR_ERR_ARGUMENT on NULL. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_view(const tnr_tensor *tensor, tnr_view *view);
 
+/**
+ * View of a tensor that does not exist: dtype, shape, compact, and no owner. For what looks at descriptors alone, before there are
+ * operands: transforms, paths, needs, and the making of plans. TNR_ERR_ARGUMENT wherever bytes are touched. Pure. TNR_ERR_ARGUMENT for a dtype
+ * or rank that is none and a negative extent, TNR_ERR_OVERFLOW for bytes that do not fit 63 bits.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_view_shaped(tnr_dtype dtype, int rank, const int64_t *shape, tnr_view *view);
+
 /** Writable view of all of a tensor. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_tensor_view_mut(tnr_tensor *tensor, tnr_view_mut *view);
 

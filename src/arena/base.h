@@ -47,6 +47,21 @@ int tnri_no_text(const char *format, ...) TNRI_PRINTF(1, 2);
 #endif
 void tnri_record_failure(const char *format, ...) TNRI_PRINTF(1, 2) TNRI_COLD;
 
+/*
+ * The same status, and in front of its text, which is recorded, "op: " unless it begins so, and behind that "name: " (NULL: no name):
+ * for what failed further down, where nobody knew for whom it was done.
+ */
+#if TNRI_TEXTS
+tnr_status tnri_failed_in(const char *op, const char *name, tnr_status status) TNRI_COLD;
+#else
+static inline tnr_status tnri_failed_in(const char *op, const char *name, tnr_status status)
+{
+    (void)op;
+    (void)name;
+    return status;
+}
+#endif
+
 /* How many texts this thread has recorded: tells whether a program's function that failed left one. Wraps. */
 unsigned tnri_failures_recorded(void);
 

@@ -99,3 +99,17 @@ void tnri_record_failure(const char *format, ...)
     memcpy(error_text, text, (size_t)(writer.next - text) + 1);
     recorded++;
 }
+
+#if TNRI_TEXTS
+tnr_status tnri_failed_in(const char *op, const char *name, tnr_status status)
+{
+    const size_t length = strlen(op);
+    const bool begins =
+        strncmp(error_text, op, length) == 0 && error_text[length] == ':' && error_text[length + 1] == ' ';
+    const char *rest = begins ? error_text + length + 2 : error_text;
+    if (name != NULL) {
+        return tnri_fail(status, "%s: %s: %s", op, name, rest);
+    }
+    return begins ? status : tnri_fail(status, "%s: %s", op, rest);
+}
+#endif

@@ -19,8 +19,9 @@ tnr_status tnri_options_take(const char *op, const void *given, size_t least, vo
                 TNRI_LLU(size));
     const unsigned char *bytes = given;
     for (size_t at = known_size; at < size; at++) {
-        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT, "%s: the options set something that this version does not know",
-                    op);
+        TNR_REQUIRE(bytes[at] == 0, TNR_ERR_ARGUMENT,
+                    "%s: options of %llu bytes, of which this version knows %llu, set byte %llu", op, TNRI_LLU(size),
+                    TNRI_LLU(known_size), TNRI_LLU(at));
     }
     memcpy(known, given, size < known_size ? size : known_size);
     memcpy(known, &known_size, sizeof(known_size));

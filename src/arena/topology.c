@@ -141,7 +141,7 @@ tnr_status tnr_topology_destroy(tnr_topology **topology)
     const uint64_t holders = going->holders;
     going->gone = users == 0;
     tnri_lock_give(&going->lock);
-    TNR_REQUIRE(users == 0, TNR_ERR_BUSY, "topology_destroy: %llu domains, engines or machines use it",
+    TNR_REQUIRE(users == 0, TNR_ERR_BUSY, "topology_destroy: numa domains, engines and machines that use it: %llu",
                 TNRI_LLU(users));
     if (holders == 0) {
         leave(going);

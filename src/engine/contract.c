@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contractions of two: an einsum of one operation (recipe_internal.h), whose labels stand apart. */
+/* Contractions of two: an einsum of one pair (recipe_internal.h), whose labels stand apart. */
 #include "tenure/contract.h"
 #include "recipe_internal.h"
 

@@ -46,7 +46,7 @@ tnr_status tnri_asked_take(tnri_asked *asked, const tnr_product_options *product
 /* ---- Operands and output -------------------------------------------------------------------------------------------------------------- */
 
 tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *const *operands, int count,
-                           bool overwrite, int rank, const int64_t *shape, tnri_target target, tnri_held *held)
+                           tnri_aliasing aliasing, int rank, const int64_t *shape, tnri_target target, tnri_held *held)
 {
     held->count = count;
     for (int i = 1; i <= count; ++i) {
@@ -66,9 +66,9 @@ tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *c
         held->operands[0].view = &target.into->view;
         held->operands[0].write = true;
         held->out_strides = target.into->view.strides;
-        return tnri_access_begin(op, held->operands, 1 + count, overwrite ? TNRI_APART : TNRI_READ_BACK);
+        return tnri_access_begin(op, held->operands, 1 + count, aliasing);
     }
-    TNR_TRY(tnri_access_begin(op, held->operands + 1, count, TNRI_APART));
+    TNR_TRY(tnri_access_begin(op, held->operands + 1, count, aliasing)); /* beta is 0 */
     const tnr_status status =
         tnri_output_begin(op, engine->output, operands[0]->dtype, rank, shape, TNR_ALLOCATION_OUTPUT, &held->output);
     if (TNRI_UNLIKELY(status != TNR_OK)) {
@@ -97,12 +97,20 @@ tnr_status tnri_held_end(tnr_engine *engine, tnri_held *held, tnri_target target
 
 /* ---- The call ------------------------------------------------------------------------------------------------------------------------------ */
 
+static tnri_aliasing aliasing_of(const tnri_asked *asked)
+{
+    if (asked->pair) {
+        return asked->finish.overwrite ? TNRI_APART_AB : TNRI_READ_BACK_AB;
+    }
+    return asked->finish.overwrite ? TNRI_APART : TNRI_READ_BACK;
+}
+
 /* By what is in the cache. */
 static TNRI_NOINLINE tnr_status run_found(tnr_engine *engine, const tnri_asked *asked, const tnri_recipe *recipe,
                                           tnri_target target)
 {
     tnri_held held;
-    TNR_TRY(tnri_held_begin(asked->op, engine, asked->operands, asked->count, asked->finish.overwrite, recipe->rank,
+    TNR_TRY(tnri_held_begin(asked->op, engine, asked->operands, asked->count, aliasing_of(asked), recipe->rank,
                             recipe->shape, target, &held));
     const tnri_run run = {engine, NULL, asked->operands[0]->dtype, &asked->finish, held.operands};
     return tnri_held_end(engine, &held, target, tnri_recipe_run(recipe, &run));
@@ -130,8 +138,8 @@ static TNRI_NOINLINE tnr_status run_anew(tnr_engine *engine, const tnri_company 
     tnri_made_of of;
     TNR_TRY(tnri_made_of_take(asked, &of, NULL));
     tnri_held held;
-    TNR_TRY(tnri_held_begin(asked->op, engine, asked->operands, asked->count, asked->finish.overwrite,
-                            of.equation.out_rank, of.equation.out_shape, target, &held));
+    TNR_TRY(tnri_held_begin(asked->op, engine, asked->operands, asked->count, aliasing_of(asked), of.equation.out_rank,
+                            of.equation.out_shape, target, &held));
     of.out_strides = held.out_strides;
     const tnri_run run = {engine, company, of.equation.dtype, &asked->finish, held.operands};
     tnri_recipe *recipe = remember ? room_for(engine, asked, tnri_recipe_room(&of)) : NULL;

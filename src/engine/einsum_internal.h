@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inside of contractions and einsum: labels as numbers, a path of pairs, and the operations that it becomes. A contraction of two is an
- * einsum of one operation.
+ * einsum of one pair.
  *
  * Labels are numbered as they are met first; a set of them is a mask. Values are what operations read and write: the operands of the
  * equation, numbers 0 to count - 1, what steps give, count to 2 * count - 2, and operands less the labels that only they have.
@@ -35,11 +35,16 @@ typedef struct tnri_equation {
 /* 1 to TNR_EINSUM_OPERANDS plausible views of one dtype. `names` (NULL: none) and `op` are for texts of failures. */
 tnr_status tnri_operands_check(const char *op, const tnr_view *const *operands, int count, const char *const *names);
 
-/* Read the text and the shapes of checked operands. */
+/* How texts call an operand of a list, written into room of so many bytes; and the refusal of one that is no plausible view. */
+#define TNRI_OPERAND_NAME 24
+const char *tnri_operand_name(char *room, int index);
+tnr_status tnri_operand_refuse(const char *op, int index, const char *const *names, const tnr_view *view) TNRI_COLD;
+
+/* Read the text, all its signs first, and the shapes of checked operands. */
 tnr_status tnri_equation_read(const char *op, const char *text, const tnr_view *const *operands, int count,
                               tnri_equation *equation);
 
-/* The same of two operands, with the labels of a, b and the result apart; indices that are summed over can be counted. */
+/* The same of two operands, with the labels of a, b and the result apart. */
 tnr_status tnri_equation_of_pair(const char *op, const char *const labels[3], const tnr_view *const *operands,
                                  tnri_equation *equation);
 
@@ -53,7 +58,6 @@ typedef struct tnri_path {
     int count; /* of pairs */
     tnr_einsum_mode mode;
     bool given;
-    bool at_once; /* one step, which sums labels of one operand alone too: a contraction of two */
     int a[TNR_EINSUM_OPERANDS];
     int b[TNR_EINSUM_OPERANDS];
 } tnri_path;

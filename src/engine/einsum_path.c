@@ -62,9 +62,9 @@ static void left_to_right(int count, tnri_path *path)
 static tnr_status as_told(const char *op, int count, const tnr_einsum_options *options, tnri_path *path)
 {
     const tnr_einsum_step *steps = options->steps;
-    TNR_REQUIRE(steps != NULL && options->step_count == path->count, TNR_ERR_ARGUMENT,
-                "%s: a path of %d operands has %d steps, found %d, or no list", op, count, path->count,
-                options->step_count);
+    TNR_REQUIRE(options->step_count == path->count, TNR_ERR_ARGUMENT,
+                "%s: a path of %d operands has %d steps, found %d", op, count, path->count, options->step_count);
+    TNR_REQUIRE(steps != NULL, TNR_ERR_ARGUMENT, "%s: step_count is %d, and steps is NULL", op, path->count);
     if (count == 1) {
         TNR_REQUIRE(steps[0].a == 0 && steps[0].b == TNR_NONE, TNR_ERR_ARGUMENT,
                     "%s: the path of one operand is 0 and none, found %d and %d", op, steps[0].a, steps[0].b);
@@ -356,11 +356,12 @@ tnr_status tnri_path_find(const char *op, const tnri_equation *equation, const t
     const int count = equation->count;
     path->count = count == 1 ? 1 : count - 1;
     path->given = options->step_count != 0;
-    path->at_once = false;
-    path->mode = TNR_EINSUM_LEFT_TO_RIGHT;
+    path->mode = path->given ? TNR_EINSUM_GIVEN : TNR_EINSUM_LEFT_TO_RIGHT;
     path->a[0] = 0;
     path->b[0] = TNR_NONE;
-    if ((unsigned)options->mode > TNR_EINSUM_LEFT_TO_RIGHT) {
+    TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_GIVEN, TNR_ERR_ARGUMENT,
+                "%s: mode says that a path is given, and step_count is 0", op);
+    if ((unsigned)options->mode > TNR_EINSUM_GIVEN) {
         return tnri_fail_enumeration(op, "mode", (int)options->mode);
     }
     TNR_REQUIRE(path->given || options->mode != TNR_EINSUM_EXACT || count <= TNR_EINSUM_EXACT_OPERANDS,
@@ -391,7 +392,6 @@ void tnri_path_of_pair(tnri_path *path)
     path->count = 1;
     path->mode = TNR_EINSUM_LEFT_TO_RIGHT;
     path->given = false;
-    path->at_once = true;
     path->a[0] = 0;
     path->b[0] = 1;
 }

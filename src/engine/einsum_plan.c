@@ -21,10 +21,10 @@ static void add(tnri_einsum_plan *plan, int a, int b, int to, int step)
     plan->ops[plan->count++] = (tnri_einsum_op){a, b, to, step};
 }
 
-/* The value that a step takes for `value`: an operand is summed first over what it alone has, if the path wants that. */
-static int prepared(const tnri_equation *e, const tnri_path *path, tnri_einsum_plan *plan, int value, int step)
+/* The value that a step takes for `value`: an operand is summed first over what it alone has. */
+static int prepared(const tnri_equation *e, tnri_einsum_plan *plan, int value, int step)
 {
-    if (value >= e->count || path->at_once) {
+    if (value >= e->count) {
         return value;
     }
     const uint64_t left = tnri_path_left(e, UINT32_C(1) << value);
@@ -43,7 +43,7 @@ static void add_operations(const tnri_equation *e, const tnri_path *path, bool f
         return;
     }
     if (e->count == 1) {
-        add(plan, finished ? prepared(e, path, plan, 0, 0) : 0, TNR_NONE, TNR_NONE, 0);
+        add(plan, finished ? prepared(e, plan, 0, 0) : 0, TNR_NONE, TNR_NONE, 0);
         return;
     }
     uint32_t sets[2 * TNR_EINSUM_OPERANDS];
@@ -51,8 +51,8 @@ static void add_operations(const tnri_equation *e, const tnri_path *path, bool f
         sets[i] = UINT32_C(1) << i;
     }
     for (int i = 0; i < path->count; ++i) {
-        const int a = prepared(e, path, plan, path->a[i], i);
-        const int b = prepared(e, path, plan, path->b[i], i);
+        const int a = prepared(e, plan, path->a[i], i);
+        const int b = prepared(e, plan, path->b[i], i);
         const int to = i + 1 < path->count ? e->count + i : TNR_NONE;
         sets[e->count + i] = sets[path->a[i]] | sets[path->b[i]];
         if (to != TNR_NONE) {

@@ -16,16 +16,10 @@ tnr_status tnri_einsum_options_take(const char *op, const tnr_einsum_options *op
 
 /* ---- Costs ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Labels of a value of the path; of operands less those that they alone have, where these are summed first. */
-static uint64_t labels_of(const tnri_equation *e, const tnri_path *path, const uint32_t *sets, int value)
-{
-    return value < e->count && path->at_once ? e->operands[value] : tnri_path_left(e, sets[value]);
-}
-
 /* Additions of the sum that an operand goes through first. */
-static double sum_before(const tnri_equation *e, const tnri_path *path, const uint32_t *sets, int value)
+static double sum_before(const tnri_equation *e, const uint32_t *sets, int value)
 {
-    if (value >= e->count || path->at_once || (e->operands[value] & ~tnri_path_left(e, sets[value]) & e->longer) == 0) {
+    if (value >= e->count || (e->operands[value] & ~tnri_path_left(e, sets[value]) & e->longer) == 0) {
         return 0.0;
     }
     return tnri_path_elements(e, e->operands[value]);
@@ -71,14 +65,13 @@ static void report_step(const tnri_equation *e, const tnri_path *path, const uin
     step->b = path->b[number];
     char *at = put_value(e, sets, step->equation, step->a);
     if (step->b == TNR_NONE) {
-        step->flops = addition * sum_before(e, path, sets, step->a);
+        step->flops = addition * sum_before(e, sets, step->a);
     } else {
         *at++ = ',';
         at = put_value(e, sets, at, step->b);
-        const double pairs =
-            tnri_path_elements(e, labels_of(e, path, sets, step->a) | labels_of(e, path, sets, step->b));
-        step->flops = (complex ? 8.0 : 2.0) * pairs +
-                      addition * (sum_before(e, path, sets, step->a) + sum_before(e, path, sets, step->b));
+        const double pairs = tnri_path_elements(e, tnri_path_left(e, sets[step->a]) | tnri_path_left(e, sets[step->b]));
+        step->flops =
+            (complex ? 8.0 : 2.0) * pairs + addition * (sum_before(e, sets, step->a) + sum_before(e, sets, step->b));
     }
     *at++ = '-';
     *at++ = '>';
@@ -91,7 +84,7 @@ void tnri_path_report(const tnri_equation *e, const tnri_path *path, const tnri_
                       tnr_contraction_path *told)
 {
     const bool complex = tnri_is_complex(e->dtype);
-    uint32_t sets[2 * TNR_EINSUM_OPERANDS];
+    uint32_t sets[2 * TNR_EINSUM_OPERANDS] = {0};
     for (int i = 0; i < e->count; ++i) {
         sets[i] = UINT32_C(1) << i;
     }
@@ -212,10 +205,10 @@ static void put_count(writer *w, double count)
 
 static void put_path(writer *w, const tnr_contraction_path *path)
 {
-    static const char *const modes[] = {"automatic", "greedy", "exact", "left to right"};
+    static const char *const modes[] = {"automatic", "greedy", "exact", "left to right", "as given"};
     put_number(w, (uint64_t)path->operands);
     put_text(w, path->operands == 1 ? " operand, path " : " operands, path ");
-    put_text(w, path->given ? "as given" : modes[path->mode]);
+    put_text(w, path->given || path->step_count > 1 ? modes[path->mode] : "the only one");
     put_text(w, ": ");
     put_count(w, path->flops);
     put_text(w, " flops (at once ");
@@ -251,7 +244,7 @@ tnr_status tnr_einsum_format(const tnr_contraction_path *path, char *text, size_
     TNR_REQUIRE(path != NULL && (text != NULL || room == 0), TNR_ERR_ARGUMENT,
                 "einsum_format: path and text must not be NULL");
     TNR_REQUIRE(path->operands >= 1 && path->operands <= TNR_EINSUM_OPERANDS && path->step_count >= 1 &&
-                    path->step_count <= TNR_EINSUM_OPERANDS && (unsigned)path->mode <= TNR_EINSUM_LEFT_TO_RIGHT,
+                    path->step_count <= TNR_EINSUM_OPERANDS && (unsigned)path->mode <= TNR_EINSUM_GIVEN,
                 TNR_ERR_ARGUMENT, "einsum_format: no path that einsum_path has filled");
     writer count = {NULL, 0, 0};
     put_path(&count, path);

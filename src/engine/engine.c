@@ -30,6 +30,7 @@ static tnr_status take_team(const char *op, tnr_engine *engine, tnr_topology *to
 static tnr_status furnish(const char *op, tnr_engine *engine, const tnr_engine_options *options,
                           const tnr_cpu_set *cpus)
 {
+    engine->op = op;
     engine->isa = tnri_isa_best();
     TNR_TRY(tnri_product_source_take(op, options->products, engine->isa, &engine->products));
     engine->node = TNR_NONE;
@@ -74,14 +75,17 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
     }
 
     tnr_block record;
-    TNR_TRY(tnri_record_take(domain, sizeof(tnr_engine), &record));
+    tnr_status status = tnri_record_take(domain, sizeof(tnr_engine), &record);
+    if (status != TNR_OK) {
+        return tnri_failed_in(op, NULL, status);
+    }
     tnr_pool_options pool_options = TNR_POOL_OPTIONS;
     pool_options.max_bytes = taken.pool_max_bytes;
     tnr_domain *pool = NULL;
-    tnr_status status = tnr_pool_create(domain, &pool_options, &pool);
+    status = tnr_pool_create(domain, &pool_options, &pool);
     if (status != TNR_OK) {
         tnri_record_give(domain, &record);
-        return status;
+        return tnri_failed_in(op, NULL, status);
     }
     tnr_engine *made = record.address;
     atomic_init(&made->busy, 0U);
@@ -99,7 +103,7 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
         strip(made);
         (void)tnr_domain_close(&pool); /* nothing is in it */
         tnri_record_give(domain, &record);
-        return status;
+        return tnri_failed_in(op, NULL, status);
     }
     tnri_domain_use(domain);
     tnri_domain_use(pool); /* a program that closes it only empties it */
@@ -116,7 +120,7 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
 tnr_status tnri_engine_check_unused(const char *op, const tnr_engine *engine)
 {
     const unsigned plans = atomic_load_explicit(&engine->plan_count, memory_order_relaxed);
-    TNR_REQUIRE(plans == 0, TNR_ERR_BUSY, "%s: %d plans of the engine live: tnr_plan_destroy ends them", op,
+    TNR_REQUIRE(plans == 0, TNR_ERR_BUSY, "%s: plans of the engine that are left: %d (tnr_plan_destroy)", op,
                 (int)plans);
 #if TNRI_DEVICES
     TNR_REQUIRE(atomic_load_explicit(&engine->registered, memory_order_relaxed) == 0, TNR_ERR_BUSY,
@@ -254,10 +258,13 @@ tnr_status tnri_engine_refuse(const char *op, const tnr_engine *engine, bool has
 tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data)
 {
     if (engine->scratch.bytes - engine->held < bytes) {
-        TNR_REQUIRE(engine->held == 0, TNR_ERR_MEMORY, "engine: %llu bytes of scratch where %llu were set aside",
-                    TNRI_LLU(bytes), TNRI_LLU(engine->scratch.bytes - engine->held));
+        TNR_REQUIRE(engine->held == 0, TNR_ERR_MEMORY, "%s: %llu bytes of scratch where %llu were set aside",
+                    engine->op, TNRI_LLU(bytes), TNRI_LLU(engine->scratch.bytes - engine->held));
         tnr_block block;
-        TNR_TRY(tnri_block_take(engine->domain, bytes, &block));
+        const tnr_status status = tnri_block_take(engine->domain, bytes, &block);
+        if (TNRI_UNLIKELY(status != TNR_OK)) {
+            return tnri_failed_in(engine->op, "scratch", status);
+        }
         tnri_ledger_allocation(engine->domain, TNR_ALLOCATION_SCRATCH, bytes);
         tnri_block_give(engine->domain, &engine->scratch);
         engine->scratch = block;
@@ -270,7 +277,8 @@ tnr_status tnri_engine_hold(tnr_engine *engine, uint64_t held, uint64_t behind, 
 {
     uint64_t bytes;
     TNR_REQUIRE(tnri_add_u64(held, behind, &bytes) && bytes <= (uint64_t)INT64_MAX, TNR_ERR_OVERFLOW,
-                "engine: scratch of %llu and %llu bytes does not fit 63 bits", TNRI_LLU(held), TNRI_LLU(behind));
+                "%s: scratch of %llu and %llu bytes does not fit 63 bits", engine->op, TNRI_LLU(held),
+                TNRI_LLU(behind));
 #if TNRI_DEVICES
     if (tnri_is_device(engine)) { /* behind is for kernels of CPUs */
         return engine->device->scratch(engine->device_state, held, data);

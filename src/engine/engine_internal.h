@@ -63,6 +63,7 @@ struct tnr_engine {
     struct tnri_plan_cache *plans; /* in that block, or NULL */
     atomic_uint plan_count;        /* prepared operations of the program's that live */
     tnr_block record;              /* this struct */
+    const char *op;                /* of the operation that is running, or ran last: for texts */
     uint64_t held; /* bytes at the scratch's begin that the operation which is running keeps things in */
 #if TNRI_DEVICES
     const tnri_device_table *device; /* NULL: an engine of CPUs */
@@ -89,6 +90,7 @@ static inline tnr_status tnri_engine_enter(const char *op, tnr_engine *engine, b
                       atomic_exchange_explicit(&engine->busy, 1U, memory_order_acquire) != 0U)) {
         return tnri_engine_refuse(op, engine, has_target);
     }
+    engine->op = op;
     return TNR_OK;
 }
 

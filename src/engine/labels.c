@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Labels to groups of axes (product_internal.h). A label that only one operand has and the result lacks is summed with the others: the
- * operand that lacks it does not move along it.
+ * Labels to groups of axes (product_internal.h). What one operand alone has and the result lacks is summed before (einsum_plan.c).
  *
  * Guarantees: axes of a group come in the order of their steps in the result, else in the first operand that has them.
  */

@@ -59,7 +59,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     call.rank = 2;
     call.shape = shape;
     call.reason = TNR_ALLOCATION_OUTPUT;
-    call.aliasing = gemm.finish.overwrite ? TNRI_APART : TNRI_READ_BACK;
+    call.aliasing = gemm.finish.overwrite ? TNRI_APART_AB : TNRI_READ_BACK_AB;
     call.operands[1].view = a;
     call.operands[2].view = b;
     TNR_TRY(tnri_call_begin(engine, &call, target));

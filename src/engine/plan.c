@@ -35,6 +35,57 @@ tnr_status tnr_plan_need(int operands, tnr_need *need)
     return tnri_record_need(sizeof(tnr_plan) + TNRI_KEY_MOST((uint64_t)operands) + tnri_recipe_most(operands), need);
 }
 
+/* ---- Needs of given plans: what making takes, by the same sums ------------------------------------------------------------------------ */
+
+static uint64_t record_bytes(const tnri_asked *asked, const tnri_made_of *of)
+{
+    return sizeof(tnr_plan) + tnri_key_bytes(asked) + tnri_recipe_room(of);
+}
+
+static tnr_status need_of(tnri_asked *asked, const tnr_product_options *product, const tnr_einsum_options *einsum,
+                          tnr_need *need)
+{
+    tnri_made_of of;
+    TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "%s: need is NULL", asked->op);
+    TNR_TRY(tnri_asked_take(asked, product, einsum));
+    TNR_TRY(tnri_made_of_take(asked, &of, NULL));
+    const tnr_view out = {.dtype = of.equation.dtype, .rank = of.equation.out_rank};
+    asked->out = &out;
+    const tnr_status status = tnri_record_need(record_bytes(asked, &of), need);
+    asked->out = NULL;
+    return status;
+}
+
+tnr_status tnr_plan_contract_need(const tnr_view *a, const char *a_labels, const tnr_view *b, const char *b_labels,
+                                  const char *out_labels, tnr_need *need)
+{
+    const tnr_view *const operands[2] = {a, b};
+    tnri_asked asked = {.op = "plan_contract_need",
+                        .pair = true,
+                        .labels = {a_labels, b_labels, out_labels},
+                        .operands = operands,
+                        .count = 2};
+    return need_of(&asked, NULL, NULL, need);
+}
+
+tnr_status tnr_plan_einsum_need(const char *equation, const tnr_view *const *operands, int count,
+                                const tnr_einsum_options *options, tnr_need *need)
+{
+    tnri_asked asked = {
+        .op = "plan_einsum_need", .labels = {equation, NULL, NULL}, .operands = operands, .count = count};
+    tnr_einsum_options taken = TNR_EINSUM_OPTIONS;
+    tnr_einsum_options *given = NULL;
+    if (options != NULL) { /* the factors are of no account, and beta is not refused */
+        TNR_REQUIRE(count >= 1 && count <= TNR_EINSUM_OPERANDS, TNR_ERR_ARGUMENT,
+                    "%s: 1 to %d operands expected, found %d", asked.op, TNR_EINSUM_OPERANDS, count);
+        TNR_TRY(tnri_einsum_options_take(asked.op, options, count, &taken));
+        taken.alpha = (tnr_scalar){1.0, 0.0};
+        taken.beta = (tnr_scalar){0.0, 0.0};
+        given = &taken;
+    }
+    return need_of(&asked, NULL, given, need);
+}
+
 /* ---- Making ------------------------------------------------------------------------------------------------------------------------------ */
 
 /*
@@ -82,7 +133,10 @@ static tnr_status make(tnr_engine *engine, const tnri_asked *asked, const tnri_m
 {
     tnr_block record;
     const uint64_t key_bytes = tnri_key_bytes(asked);
-    TNR_TRY(tnri_record_take(engine->domain, sizeof(tnr_plan) + key_bytes + tnri_recipe_room(of), &record));
+    tnr_status status = tnri_record_take(engine->domain, record_bytes(asked, of), &record);
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        return tnri_failed_in(asked->op, NULL, status);
+    }
     tnr_plan *made = record.address;
     made->engine = engine;
     made->record = record;
@@ -92,7 +146,6 @@ static tnr_status make(tnr_engine *engine, const tnri_asked *asked, const tnri_m
     made->key_bytes = key_bytes;
     tnri_recipe *recipe = recipe_of(made);
     tnri_recipe_make(engine, of, recipe);
-    tnr_status status = TNR_OK;
     if (tnri_key_make(asked, key_of(made)) != key_bytes || key_bytes == 0) {
         status = tnri_fail(TNR_ERR_ARGUMENT, "%s: a path of other numbers than the operands'", asked->op);
     } else {
@@ -185,11 +238,6 @@ static tnr_status run_inside(const char *op, const tnr_plan *plan, const tnr_vie
                              tnri_target target)
 {
     const tnr_view *out = target.into != NULL ? &target.into->view : NULL;
-    TNR_REQUIRE(operands != NULL && count >= 1 && count <= TNR_EINSUM_OPERANDS, TNR_ERR_ARGUMENT,
-                "%s: %d operands, or no list", op, count);
-    for (int i = 0; i < count; ++i) {
-        TNRI_CHECK_VIEW(op, "an operand", operands[i]);
-    }
     if (out != NULL) {
         TNRI_CHECK_VIEW(op, "out", out);
     }
@@ -197,8 +245,8 @@ static tnr_status run_inside(const char *op, const tnr_plan *plan, const tnr_vie
     TNR_TRY(tnri_key_check(op, key_of(plan), operands, count, out));
     const tnri_recipe *recipe = recipe_of(plan);
     tnri_held held;
-    TNR_TRY(tnri_held_begin(op, plan->engine, operands, count, plan->finish.overwrite, recipe->rank, recipe->shape,
-                            target, &held));
+    TNR_TRY(tnri_held_begin(op, plan->engine, operands, count, plan->finish.overwrite ? TNRI_APART : TNRI_READ_BACK,
+                            recipe->rank, recipe->shape, target, &held));
     const tnri_run run = {plan->engine, NULL, operands[0]->dtype, &plan->finish, held.operands};
     return tnri_held_end(plan->engine, &held, target, tnri_recipe_run(recipe, &run));
 }

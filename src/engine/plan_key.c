@@ -121,7 +121,7 @@ uint64_t tnri_key_make(const tnri_asked *asked, uint64_t *key)
 {
     const int pairs = asked->count > 1 ? asked->count - 1 : 1;
     const tnr_einsum_options *options = &asked->options;
-    if (options->step_count > pairs || (unsigned)options->mode > TNR_EINSUM_LEFT_TO_RIGHT ||
+    if (options->step_count > pairs || (unsigned)options->mode > TNR_EINSUM_GIVEN ||
         (options->step_count > 0 && options->steps == NULL)) {
         return 0;
     }
@@ -180,12 +180,8 @@ static const uint64_t *open_key(const uint64_t *key, key_head *head, const char 
 static tnr_status refuse(const char *op, int index, const tnr_view *view, tnr_dtype dtype, int rank,
                          const uint64_t *words)
 {
-    char name[16] = "out";
-    if (index >= 0) {
-        static const char word[] = "operand ";
-        memcpy(name, word, sizeof word);
-        name[sizeof word - 1 + (size_t)tnri_put_decimal(name + sizeof word - 1, (uint64_t)index)] = '\0';
-    }
+    char room[TNRI_OPERAND_NAME];
+    const char *name = index >= 0 ? tnri_operand_name(room, index) : "out";
     TNR_REQUIRE(view->dtype == dtype, TNR_ERR_DTYPE, "%s: %s is %s, and was %s when the plan was made", op, name,
                 tnr_dtype_name(view->dtype), tnr_dtype_name(dtype));
     TNR_REQUIRE(view->rank == rank, TNR_ERR_SHAPE, "%s: %s has rank %d, and had %d when the plan was made", op, name,
@@ -234,9 +230,13 @@ tnr_status tnri_key_check(const char *op, const uint64_t *key, const tnr_view *c
     const char *ranks;
     const uint64_t *words = open_key(key, &head, &ranks);
     const tnr_dtype dtype = (tnr_dtype)head.dtype;
-    TNR_REQUIRE(count == head.count, TNR_ERR_ARGUMENT, "%s: the plan is for %d operands, found %d", op, head.count,
-                count);
+    TNR_REQUIRE(count == head.count, TNR_ERR_ARGUMENT, "%s: number of operands: %d in the plan, %d given", op,
+                head.count, count); /* before the list is looked at */
+    TNR_REQUIRE(operands != NULL, TNR_ERR_ARGUMENT, "%s: the list of operands is NULL", op);
     for (int i = 0; i < count; ++i) {
+        if (TNRI_UNLIKELY(!tnri_view_plausible(operands[i]))) {
+            return tnri_operand_refuse(op, i, NULL, operands[i]);
+        }
         TNR_TRY(check_layout(op, i, operands[i], dtype, ranks[i], words));
         words += 2 * (size_t)ranks[i];
     }

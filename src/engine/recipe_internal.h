@@ -53,7 +53,7 @@ uint64_t tnri_key_make(const tnri_asked *asked, uint64_t *key);
 /* The same of the same, without making it. */
 uint64_t tnri_key_bytes(const tnri_asked *asked);
 
-/* TNR_OK when these are what the key, which has a view as output, was made of; out NULL: not looked at. Views are plausible. */
+/* TNR_OK when these are what the key, which has a view as output, was made of; out, which is plausible, NULL: not looked at. */
 tnr_status tnri_key_check(const char *op, const uint64_t *key, const tnr_view *const *operands, int count,
                           const tnr_view *out);
 
@@ -153,7 +153,7 @@ typedef struct tnri_held {
 
 /* `shape`: of a new tensor. */
 tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *const *operands, int count,
-                           bool overwrite, int rank, const int64_t *shape, tnri_target target, tnri_held *held);
+                           tnri_aliasing aliasing, int rank, const int64_t *shape, tnri_target target, tnri_held *held);
 tnr_status tnri_held_end(tnr_engine *engine, tnri_held *held, tnri_target target, tnr_status status);
 
 /* An ordinary call, inside the engine: by the cache if there is one. */

@@ -5,10 +5,56 @@
  */
 #include "storage_internal.h"
 
+/*
+ * How texts call an operand: who is written is the output, and the others have letters or numbers, as their caller counts them. NULL
+ * where there is one alone.
+ */
+static const char *name_of(char *room, const tnri_operand *operands, int count, int index, bool lettered)
+{
+    static const char word[] = "operand ";
+    if (count == 1) {
+        return NULL;
+    }
+    if (operands[index].write) {
+        return "the output";
+    }
+    uint64_t number = 0;
+    for (int before = 0; before < index; before++) {
+        number += !operands[before].write;
+    }
+    if (lettered) {
+        room[0] = (char)('a' + number);
+        room[1] = '\0';
+        return room;
+    }
+    memcpy(room, word, sizeof(word));
+    room[sizeof(word) - 1 + (size_t)tnri_put_decimal(room + sizeof(word) - 1, number)] = '\0';
+    return room;
+}
+
+enum { NAME_BYTES = sizeof("operand ") + TNRI_DIGITS };
+
+/* The failure of one of the operands, which is named. */
+static TNRI_COLD tnr_status failed_at(const char *op, const tnri_operand *operands, int count, int index, bool lettered,
+                                      tnr_status status)
+{
+    char room[NAME_BYTES];
+    return tnri_failed_in(op, name_of(room, operands, count, index, lettered), status);
+}
+
+static TNRI_COLD tnr_status fail_overlap(const char *op, const tnri_operand *operands, int count, int written,
+                                         int other, bool same, bool lettered)
+{
+    char rooms[2][NAME_BYTES];
+    return tnri_fail(TNR_ERR_OVERLAP, "%s: %s %s %s", op, name_of(rooms[0], operands, count, written, lettered),
+                     same ? "may not be the elements of" : "is not proved apart from",
+                     name_of(rooms[1], operands, count, other, lettered));
+}
+
 static inline tnr_status check_descriptor(const char *op, const tnri_operand *operand)
 {
     const tnr_view *view = operand->view;
-    TNR_REQUIRE(view != NULL && view->root != NULL, TNR_ERR_ARGUMENT, "%s: a view is NULL or has no owner", op);
+    TNR_REQUIRE(view != NULL && view->root != NULL, TNR_ERR_ARGUMENT, "%s: the view is NULL or has no owner", op);
     TNR_REQUIRE(view->dtype > TNR_DTYPE_NONE && view->dtype < TNR_DTYPE_END, TNR_ERR_ARGUMENT,
                 "%s: %d is no dtype; the view was not made by the library", op, (int)view->dtype);
     TNR_REQUIRE(view->rank >= 0 && view->rank <= TNR_MAX_RANK && (view->split == 0 || view->part < TNR_MAX_PARTS),
@@ -26,7 +72,7 @@ static void add_part(tnri_lease *lease, const tnri_operand *operand)
 
 /* What one lease must cover so that every operand of the carrier's root is covered. */
 static tnr_status combined_lease(const char *op, const tnri_operand *operands, int carrier, tnri_aliasing aliasing,
-                                 tnri_lease *lease)
+                                 tnri_lease *lease, int *stale)
 {
     const tnr_view *view = operands[carrier].view;
     lease->root = view->root;
@@ -39,8 +85,10 @@ static tnr_status combined_lease(const char *op, const tnri_operand *operands, i
     lease->reads = !operands[carrier].write || aliasing == TNRI_READ_BACK;
     for (int other = operands[carrier].held.next; other >= 0; other = operands[other].held.next) {
         const tnr_view *shared = operands[other].view;
-        TNR_REQUIRE(shared->generation == lease->generation, TNR_ERR_STALE,
-                    "%s: the view's owner was released or moved", op);
+        if (TNRI_UNLIKELY(shared->generation != lease->generation)) {
+            *stale = tnri_generation(lease->root) == lease->generation ? other : carrier;
+            return tnri_fail(TNR_ERR_STALE, "%s: the view's owner was released or moved", op);
+        }
         if (shared->split != view->split) {
             lease->split = 0; /* parts of different splits are not known to be apart: the whole */
         }
@@ -88,7 +136,7 @@ static inline tnr_status check_bounds(const char *op, const tnri_operand *operan
     TNR_TRY(tnri_layout_check(op, view->rank, view->shape, view->strides, view->offset,
                               (int64_t)(view->window_bytes >> tnri_dtype_shift[view->dtype]), count));
     if (operand->write && !tnri_is_distinct(view->rank, view->shape, view->strides)) {
-        return tnri_fail(TNR_ERR_OVERLAP, "%s: two indices of the output may fall on one element", op);
+        return tnri_fail(TNR_ERR_OVERLAP, "%s: two indices may fall on one element", op);
     }
     return TNR_OK;
 }
@@ -133,7 +181,7 @@ static inline bool owners_apart(const tnr_tensor *a, const tnr_tensor *b)
 }
 
 static tnr_status check_overlap(const char *op, const tnri_operand *operands, int count, int written,
-                                tnri_aliasing aliasing)
+                                tnri_aliasing aliasing, bool lettered)
 {
     for (int other = 0; other < count; other++) {
         if (other == written || (operands[other].write && other > written)) {
@@ -147,9 +195,7 @@ static tnr_status check_overlap(const char *op, const tnri_operand *operands, in
         if (overlap == TNR_OVERLAP_NONE || (overlap == TNR_OVERLAP_SAME && may_be_same && !operands[other].write)) {
             continue;
         }
-        return tnri_fail(TNR_ERR_OVERLAP, "%s: output %s operand %d", op,
-                         overlap == TNR_OVERLAP_SAME ? "may not be the elements of" : "is not proved apart from",
-                         other);
+        return fail_overlap(op, operands, count, written, other, overlap == TNR_OVERLAP_SAME, lettered);
     }
     return TNR_OK;
 }
@@ -223,8 +269,8 @@ static tnr_status give_all(tnri_operand *operands, int count, int mapped)
     return answer;
 }
 
-/* The lease for all operands of the carrier's root. */
-static tnr_status take_lease(const char *op, tnri_operand *operands, int index, tnri_aliasing aliasing)
+/* The lease for all operands of the carrier's root. *failed, set before, becomes the one that is refused. */
+static tnr_status take_lease(const char *op, tnri_operand *operands, int index, tnri_aliasing aliasing, int *failed)
 {
     tnri_operand *carrier = &operands[index];
     const tnr_view *view = carrier->view;
@@ -238,7 +284,7 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int index, 
         return TNR_OK;
     }
     tnri_lease lease;
-    TNR_TRY(combined_lease(op, operands, index, aliasing, &lease));
+    TNR_TRY(combined_lease(op, operands, index, aliasing, &lease, failed));
     TNR_TRY(tnri_lease_take(op, &lease));
     carrier->held.split = lease.split;
     carrier->held.parts = lease.parts;
@@ -250,25 +296,36 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int index, 
 
 /* Leases, then bounds. *direct: no root needs a mapping. */
 static tnr_status lease_and_check(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing,
-                                  bool *direct)
+                                  bool lettered, bool *direct)
 {
     bool all_direct = true;
     for (int index = 0; index < count; index++) {
+        tnr_status status = TNR_OK;
+        int failed = index;
         if (operands[index].held.carrier == index) {
-            TNR_TRY(take_lease(op, operands, index, aliasing));
+            status = take_lease(op, operands, index, aliasing, &failed);
         }
-        TNR_TRY(check_bounds(op, &operands[index], &operands[index].held.count));
+        if (TNRI_LIKELY(status == TNR_OK)) {
+            status = check_bounds(op, &operands[index], &operands[index].held.count);
+        }
+        if (TNRI_UNLIKELY(status != TNR_OK)) {
+            return failed_at(op, operands, count, failed, lettered, status);
+        }
         all_direct = all_direct && tnri_root_access(operands[index].view->root) == TNR_ACCESS_DIRECT;
     }
     *direct = all_direct;
     return TNR_OK;
 }
 
-static tnr_status map_all(const char *op, tnri_operand *operands, int count, extent_of_access how, int *mapped)
+static tnr_status map_all(const char *op, tnri_operand *operands, int count, bool lettered, extent_of_access how,
+                          int *mapped)
 {
     for (*mapped = 0; *mapped < count; (*mapped)++) {
         if (operands[*mapped].held.owns) {
-            TNR_TRY(map_root(op, &operands[*mapped], how));
+            const tnr_status status = map_root(op, &operands[*mapped], how);
+            if (TNRI_UNLIKELY(status != TNR_OK)) {
+                return failed_at(op, operands, count, *mapped, lettered, status);
+            }
         }
     }
     return TNR_OK;
@@ -411,23 +468,27 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
     return false;
 }
 
-static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, extent_of_access how)
+static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, bool lettered,
+                        extent_of_access how)
 {
     bool direct = false;
     int mapped = 0;
     for (int index = 0; index < count; index++) {
-        TNR_TRY(check_descriptor(op, &operands[index]));
+        const tnr_status checked = check_descriptor(op, &operands[index]);
+        if (TNRI_UNLIKELY(checked != TNR_OK)) {
+            return failed_at(op, operands, count, index, lettered, checked);
+        }
         operands[index].held.owns = false;
     }
     tnri_link_same_roots(operands, count);
-    tnr_status status = lease_and_check(op, operands, count, aliasing, &direct);
+    tnr_status status = lease_and_check(op, operands, count, aliasing, lettered, &direct);
     for (int index = 0; index < count && status == TNR_OK; index++) {
         if (operands[index].write) {
-            status = check_overlap(op, operands, count, index, aliasing);
+            status = check_overlap(op, operands, count, index, aliasing, lettered);
         }
     }
     if (TNRI_UNLIKELY(!direct) && status == TNR_OK) {
-        status = map_all(op, operands, count, how, &mapped);
+        status = map_all(op, operands, count, lettered, how, &mapped);
     }
     if (TNRI_UNLIKELY(status != TNR_OK)) {
         (void)give_all(operands, count, mapped);
@@ -446,26 +507,30 @@ static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_
 
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
+    const bool lettered = aliasing >= TNRI_APART_AB;
+    if (lettered) {
+        aliasing = aliasing == TNRI_APART_AB ? TNRI_APART : TNRI_READ_BACK;
+    }
     if (TNRI_SMALL) { /* what is usual gets no code of its own */
-        return begin(op, operands, count, aliasing, REACH_HOST);
+        return begin(op, operands, count, aliasing, lettered, REACH_HOST);
     }
     if (count == 3   ? try_usual(operands, 3, aliasing)
         : count == 2 ? try_usual(operands, 2, aliasing)
                      : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
         return TNR_OK;
     }
-    return begin(op, operands, count, aliasing, REACH_HOST);
+    return begin(op, operands, count, aliasing, lettered, REACH_HOST);
 }
 
 tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
     const bool usual = !TNRI_SMALL && (count == 1 || count == 2) && try_usual(operands, count, aliasing);
-    return usual ? TNR_OK : begin(op, operands, count, aliasing, REACH_AWAY);
+    return usual ? TNR_OK : begin(op, operands, count, aliasing, false, REACH_AWAY);
 }
 
 tnr_status tnri_access_begin_bare(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
-    return begin(op, operands, count, aliasing, REACH_BARE);
+    return begin(op, operands, count, aliasing, false, REACH_BARE);
 }
 
 tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host)

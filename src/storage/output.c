@@ -12,12 +12,15 @@ tnr_status tnri_root_take(const char *op, tnr_domain *domain, tnr_dtype dtype, i
     uint64_t bytes;
     TNR_TRY(tnri_shape_bytes(op, dtype, rank, shape, &count, &bytes));
     tnri_handle *handle;
-    TNR_TRY(tnri_handle_take(domain, reason, bytes, &handle));
+    tnr_status status = tnri_handle_take(domain, reason, bytes, &handle);
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        return tnri_failed_in(op, NULL, status);
+    }
     tnr_tensor *taken = (tnr_tensor *)(void *)handle;
-    const tnr_status status = tnri_block_take(domain, bytes, &taken->block);
+    status = tnri_block_take(domain, bytes, &taken->block);
     if (TNRI_UNLIKELY(status != TNR_OK)) {
         tnri_handle_cancel(domain, reason, bytes, handle);
-        return status;
+        return tnri_failed_in(op, NULL, status);
     }
     tnri_root_init(taken, domain, bytes, dtype, rank, shape);
     *root = taken;
@@ -55,7 +58,7 @@ static tnr_status begin(const char *op, tnr_domain *domain, tnr_dtype dtype, int
     const tnr_status status = map_bytes(output->root, bare, &output->host);
     if (TNRI_UNLIKELY(status != TNR_OK)) {
         give_back(output);
-        return status;
+        return tnri_failed_in(op, "the output", status);
     }
     output->data = output->host;
     tnri_root_view(output->root, tnri_generation(output->root), &output->view);

@@ -121,7 +121,14 @@ tnr_status tnri_view_placement(const char *op, const tnr_view *view, tnr_placeme
  * How outputs relate to inputs: apart from them; or perhaps the same, element for element, as any input or as the first
  * input (operand 1) only; or apart, but what they hold is read as well (accumulation), which a draft does not allow.
  */
-typedef enum tnri_aliasing { TNRI_APART, TNRI_IN_PLACE, TNRI_FIRST_IN_PLACE, TNRI_READ_BACK } tnri_aliasing;
+typedef enum tnri_aliasing {
+    TNRI_APART,
+    TNRI_IN_PLACE,
+    TNRI_FIRST_IN_PLACE,
+    TNRI_READ_BACK,
+    TNRI_APART_AB,    /* apart, and texts of failures call the inputs a and b; else they are operands 0, 1, ... */
+    TNRI_READ_BACK_AB /* the same of accumulation */
+} tnri_aliasing;
 
 /* One operand while an operation runs. The caller sets view and write; access fills the rest. */
 typedef struct tnri_operand {

@@ -304,6 +304,21 @@ tnr_status tnr_view_reshape(const tnr_view *view, int rank, const int64_t *shape
     return TNR_OK;
 }
 
+tnr_status tnr_view_shaped(tnr_dtype dtype, int rank, const int64_t *shape, tnr_view *view)
+{
+    static const char op[] = "view_shaped";
+    int64_t count;
+    tnr_view result = {.dtype = dtype, .rank = rank};
+    TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "%s: a place for the result expected, found NULL", op);
+    TNR_TRY(tnri_shape_bytes(op, dtype, rank, shape, &count, &result.window_bytes));
+    for (int i = 0; i < rank; i++) {
+        result.shape[i] = shape[i];
+    }
+    tnri_compact_strides(rank, shape, result.strides);
+    *view = result;
+    return TNR_OK;
+}
+
 tnr_status tnr_view_broadcast(const tnr_view *view, int rank, const int64_t *shape, const int *axes, tnr_view *out)
 {
     static const char op[] = "view_broadcast";

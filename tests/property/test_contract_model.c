@@ -449,6 +449,48 @@ static void any_number_of_workers_gives_the_same_bits(void **state)
     close_world(&w);
 }
 
+/* Scratch of the first call: what the needs say, which is one thing for contractions and einsum, or less where a layout spares it. */
+static void scratch_is_never_more_than_the_need(void **state)
+{
+    (void)state;
+    enum { CALLS = 400 };
+    world w;
+    int took = 0;
+    int summed_alone = 0;
+    open_world(&w);
+    for (int i = 0; i < CALLS; i++) {
+        pair_case p;
+        const sum_case c = random_pair(0, i % 4 == 0 ? 400000 : 20000);
+        const tnr_view *list[2];
+        tnr_engine_options options = TNR_ENGINE_OPTIONS;
+        tnr_engine *engine = NULL;
+        tnr_need need;
+        tnr_need of_einsum;
+        tnr_contraction_path path;
+        open_case(&w, &p, &c, true, false);
+        list[0] = &p.operands[0].view.view;
+        list[1] = &p.operands[1].view.view;
+        OK(tnr_contract_need(list[0], c.terms[0].labels, list[1], c.terms[1].labels, c.out.labels, 0, &need));
+        OK(tnr_einsum_need(c.equation, list, 2, NULL, 0, &of_einsum));
+        OK(tnr_einsum_path(c.equation, list, 2, NULL, &path));
+        assert_memory_equal(&need, &of_einsum, sizeof need);
+        options.plan_cache_bytes = i % 2 == 0 ? 0 : TNR_PLAN_CACHE_BYTES;
+        OK(tnr_engine_create(w.domain, &options, &engine));
+        compute(engine, &p);
+        check_by_definition(&p, true);
+        if (engine->scratch.bytes > need.bytes) {
+            fail_msg("%s %s: scratch of %llu bytes, need %llu", tnr_dtype_name(c.dtype), c.equation,
+                     (unsigned long long)engine->scratch.bytes, (unsigned long long)need.bytes);
+        }
+        took += engine->scratch.bytes != 0 ? 1 : 0;
+        summed_alone += path.intermediate_bytes != 0 ? 1 : 0;
+        OK(tnr_engine_destroy(&engine));
+        close_case(&p);
+    }
+    close_world(&w);
+    assert_true(took > 20 && summed_alone > 20); /* else this tells nothing */
+}
+
 /* TENURE_PRODUCTS may ask for kernels that this build or machine does not have. */
 static bool has_products(void)
 {
@@ -474,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contractions_are_sums_by_definition),
         cmocka_unit_test(any_number_of_workers_gives_the_same_bits),
+        cmocka_unit_test(scratch_is_never_more_than_the_need),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,7 +172,9 @@ static void the_exact_path_is_the_best_of_all(void **state)
         options.step_count = found[TNR_EINSUM_GREEDY].step_count;
         const tnr_contraction_path again = path_of(&c, &options);
         check_path(&c, &again);
-        assert_true(again.given);
+        assert_true(again.given && again.mode == TNR_EINSUM_GIVEN);
+        options.mode = again.mode; /* all of a report fits into options */
+        (void)path_of(&c, &options);
         assert_true(again.flops == found[TNR_EINSUM_GREEDY].flops);
         assert_true(again.intermediate_bytes == found[TNR_EINSUM_GREEDY].intermediate_bytes);
     }
@@ -277,6 +279,17 @@ static void a_path_as_text(void **state)
     memset(&path, 0, sizeof path);
     EXPECT(TNR_ERR_ARGUMENT, tnr_einsum_format(&path, text, sizeof text, NULL));
     EXPECT(TNR_ERR_ARGUMENT, tnr_einsum_path("ab,bc,cde->ad", list, 3, NULL, NULL));
+    /* where there is nothing to find, and where it was told */
+    OK(tnr_einsum_path("ab,bc->ac", list, 2, NULL, &path));
+    OK(tnr_einsum_format(&path, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "2 operands, path the only one: "));
+    tnr_einsum_options told = TNR_EINSUM_OPTIONS;
+    const tnr_einsum_step steps[2] = {{.a = 0, .b = 1}, {.a = 3, .b = 2}};
+    told.steps = steps;
+    told.step_count = 2;
+    OK(tnr_einsum_path("ab,bc,cde->ad", list, 3, &told, &path));
+    OK(tnr_einsum_format(&path, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "3 operands, path as given: "));
     /* huge extents: figures are rounded, and no path is too much to think about */
     const tnr_view x = test_view(TNR_C64, 1 << 20, 2, EXTENTS(INT64_C(1) << 30, INT64_C(1) << 10), NULL, 0);
     const tnr_view *const large[3] = {&x, &x, &x};

@@ -91,6 +91,40 @@ static tnr_status together(const tnri_company *company, const tnr_view *a, const
     return tnri_asked_run_by(company, &asked, (tnri_target){.into = out});
 }
 
+/* What b alone has is summed first, into the first engine's scratch, from where all read it. */
+static void what_one_operand_alone_has(void **state)
+{
+    (void)state;
+    tnr_engine *single = NULL;
+    OK(tnr_engine_create(heap, NULL, &single));
+    tnri_company company = {.count = 3};
+    for (int i = 0; i < company.count; i++) {
+        const int cpu = usable_cpu(i % 2);
+        company.engines[i] = worker(cpu != TNR_NONE ? cpu : usable_cpu(0));
+    }
+    tnr_tensor *a = make_rough(TNR_F64, 2, SHAPE(110, 270), 1);
+    tnr_tensor *b = make_rough(TNR_F64, 3, SHAPE(270, 3, 100), 2);
+    tnr_tensor *expected = make_rough(TNR_F64, 2, SHAPE(110, 100), 3);
+    tnr_tensor *found = make_rough(TNR_F64, 2, SHAPE(110, 100), 4);
+    const tnr_view a_view = view_of(a);
+    const tnr_view b_view = view_of(b);
+    const tnr_view_mut expected_view = view_mut_of(expected);
+    const tnr_view_mut found_view = view_mut_of(found);
+    OK(tnr_contract_into(single, &a_view, "ik", &b_view, "ktj", "ij", NULL, &expected_view));
+    for (int turn = 0; turn < 2; turn++) { /* the second finds its scratch */
+        OK(together(&company, &a_view, "ik", &b_view, "ktj", "ij", NULL, &found_view));
+        expect_same_bytes(expected, found);
+    }
+    release(&a);
+    release(&b);
+    release(&expected);
+    release(&found);
+    for (int i = 0; i < company.count; i++) {
+        OK(tnr_engine_destroy(&company.engines[i]));
+    }
+    OK(tnr_engine_destroy(&single));
+}
+
 static void engines_together_make_what_one_makes(void **state)
 {
     (void)state;
@@ -246,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(engines_together_make_what_one_makes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_one_operand_alone_has, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_engine_without_room_stops_all_before_the_first_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_nodes_of_a_machine_make_what_one_makes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_one_engine_refuses, set_up, tear_down),

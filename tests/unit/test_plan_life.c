@@ -23,7 +23,7 @@ static void engines_outlive_their_plans(void **state)
     for (int i = 0; i < 2; i++) {
         const tnr_domain_statistics before = statistics_of(heap);
         EXPECT(TNR_ERR_BUSY, tnr_engine_destroy(&own));
-        TEXT_HAS(i == 0 ? "2 plans" : "1 plans");
+        TEXT_HAS(i == 0 ? "engine_destroy: plans of the engine that are left: 2" : "are left: 1 (tnr_plan_destroy)");
         assert_non_null(own);
         SAME_STATISTICS(heap, &before);
         OK(tnr_plan_run_into(plans[1], list_of(&q), 2, &q.into)); /* it is as it was */
@@ -50,7 +50,7 @@ static void machines_outlive_the_plans_of_their_engines(void **state)
     OK(tnr_machine_engine(machine, TNR_NONE, &own));
     OK(tnr_plan_contract(own, &q.views[0], "abcd", &q.views[1], "cdef", NULL, "abef", NULL, &plan));
     EXPECT(TNR_ERR_BUSY, tnr_machine_destroy(&machine));
-    TEXT_HAS("machine_destroy: 1 plans");
+    TEXT_HAS("machine_destroy: plans of the engine that are left: 1");
     OK(tnr_plan_run_into(plan, list_of(&q), 2, &q.into));
     all_elements_are(q.out, 256, 16.0);
     OK(tnr_plan_destroy(&plan));
@@ -235,10 +235,22 @@ static void needs_are_exact(void **state)
     EXPECT(TNR_ERR_ARGUMENT, tnr_plan_need(0, &need));
     EXPECT(TNR_ERR_ARGUMENT, tnr_plan_need(TNR_EINSUM_OPERANDS + 1, &need));
     EXPECT(TNR_ERR_ARGUMENT, tnr_plan_need(1, NULL));
+    tnr_view matrix;
+    OK(tnr_view_shaped(TNR_F64, 2, SHAPE(3, 3), &matrix));
+    const tnr_view *const list[2] = {&matrix, NULL};
+    tnr_einsum_options options = TNR_EINSUM_OPTIONS;
+    EXPECT(TNR_ERR_ARGUMENT, tnr_plan_einsum_need("ij->ji", list, 1, NULL, NULL));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_plan_einsum_need("ij,jk->ik", list, 2, NULL, &need));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_plan_einsum_need("ij->ji", list, 0, &options, &need));
+    EXPECT(TNR_ERR_SHAPE, tnr_plan_einsum_need("ijk->k", list, 1, &options, &need));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_plan_contract_need(&matrix, "ik", &matrix, NULL, "ij", &need));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_plan_contract_need(&matrix, "ik", &matrix, "kj", "ij", NULL));
     assert_true(need.bytes == 1 && need.blocks == 2 && need.handles == 3);
+    options.beta.re = 1.0; /* of no account for what a plan takes */
+    OK(tnr_plan_einsum_need("ij->ji", list, 1, &options, &need));
 }
 
-/* No plan takes more than was said: random ones of every size. */
+/* No plan takes more than was said, and each what is said of its own: random ones of every size. */
 static void needs_are_enough(void **state)
 {
     (void)state;
@@ -259,7 +271,9 @@ static void needs_are_enough(void **state)
         }
         tnr_need need;
         tnr_plan *plan = NULL;
+        tnr_need exact;
         OK(tnr_plan_need(c.count, &need));
+        OK(tnr_plan_einsum_need(c.equation, list, c.count, NULL, &exact));
         const tnr_domain_statistics before = statistics_of(heap);
         OK(tnr_plan_einsum(engine, c.equation, list, c.count, NULL, NULL, &plan));
         tnr_contraction_path path;
@@ -268,6 +282,11 @@ static void needs_are_enough(void **state)
         OK(tnr_plan_destroy(&plan));
         const tnr_domain_statistics after = statistics_of(heap); /* the engine's scratch may have grown */
         assert_true(with.bytes - after.bytes <= need.bytes && with.blocks - after.blocks == need.blocks);
+        assert_true(with.bytes - after.bytes == exact.bytes && exact.blocks == 1 && exact.handles == 0);
+        if (c.count == 2) {
+            OK(tnr_plan_contract_need(list[0], c.terms[0].labels, list[1], c.terms[1].labels, c.out.labels, &need));
+            assert_memory_equal(&need, &exact, sizeof need);
+        }
         assert_true(after.blocks - before.blocks <= 1);
     }
 }

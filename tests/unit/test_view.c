@@ -424,9 +424,34 @@ static void complex_and_real_errors(void **state)
     FAILS(tnr_view_as_real(&many, &kept), TNR_ERR_OVERFLOW);
 }
 
+/* Without an owner: as the view of a tensor of that shape, so that transforms have something to go by. */
+static void views_of_no_tensor(void **state)
+{
+    (void)state;
+    tnr_view view;
+    tnr_view other;
+    assert_int_equal(tnr_view_shaped(TNR_F32, 3, EXTENTS(2, 3, 4), &view), TNR_OK);
+    assert_true(view.root == NULL && view.dtype == TNR_F32 && view.rank == 3 && view.window_bytes == 96);
+    assert_true(view.shape[2] == 4 && view.strides[0] == 1 && view.strides[1] == 2 && view.strides[2] == 6);
+    assert_int_equal(tnr_view_permute(&view, NULL, &other), TNR_OK);
+    assert_true(other.shape[0] == 4 && other.strides[0] == 6);
+    assert_int_equal(tnr_view_slice_axis(&view, 2, (tnr_range){1, 3, -1}, &other), TNR_OK);
+    assert_true(other.shape[2] == 2 && other.strides[2] == -6 && other.offset == 12);
+    assert_int_equal(tnr_view_shaped(TNR_C64, 0, NULL, &view), TNR_OK);
+    assert_true(view.rank == 0 && view.window_bytes == 16);
+    assert_int_equal(tnr_view_shaped(TNR_F64, 3, EXTENTS(TWO_62, 0, TWO_62), &view), TNR_OK);
+    assert_int_equal(view.window_bytes, 0);
+    FAILS(tnr_view_shaped(TNR_DTYPE_NONE, 0, NULL, &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_shaped(TNR_F64, TNR_MAX_RANK + 1, NULL, &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_shaped(TNR_F64, 1, EXTENTS(-1), &kept), TNR_ERR_ARGUMENT);
+    FAILS(tnr_view_shaped(TNR_F64, 1, EXTENTS(TWO_62), &kept), TNR_ERR_OVERFLOW);
+    assert_int_equal(tnr_view_shaped(TNR_F64, 0, NULL, NULL), TNR_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views_of_no_tensor),
         cmocka_unit_test(er_10_permutation_direction),
         cmocka_unit_test(permute_reverses_without_axes),
         cmocka_unit_test(permute_errors),
