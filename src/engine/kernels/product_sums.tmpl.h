@@ -68,15 +68,13 @@ static inline ALWAYS_INLINE VEC VECTORS(scaled)(VEC v, VEC re, VEC im)
 
 #endif
 
-/* Sums to elements, and these to c: whole vectors of neighbouring rows. */
-static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, REAL *c,
-                                                      const int64_t *columns, int64_t c_step, const tnri_finish *finish)
+/* c = alpha * element + beta * c, where it is not simply one of them or their sum. */
+static inline ALWAYS_INLINE void VECTORS(finish_scaled)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
+                                                        REAL *const c[TILE_COLUMNS], const tnri_finish *finish)
 {
+    const bool keep = finish->keep;
+    const bool overwrite = finish->overwrite;
 #if KIND == KIND_COMPLEX
-    const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
-    const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
-    const VEC first = VECTORS(pairs)((REAL)1, sign_a);
-    const VEC second = VECTORS(pairs)(-sign_a * sign_b, sign_b);
     const VEC alpha_re = VECTORS(pairs)((REAL)finish->alpha.re, (REAL)finish->alpha.re);
     const VEC alpha_im = VECTORS(pairs)(-(REAL)finish->alpha.im, (REAL)finish->alpha.im);
     const VEC beta_re = VECTORS(pairs)((REAL)finish->beta.re, (REAL)finish->beta.re);
@@ -87,38 +85,71 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
 #endif
     UNROLL
     for (int j = 0; j < nr; j += PARTS) {
-        REAL *column = c + (columns != NULL ? columns[j / PARTS] : j / PARTS * c_step) * PARTS;
         UNROLL
         for (int i = 0; i < mv; ++i) {
-            LOOSE *to = (LOOSE *)(void *)(column + i * VEC_LANES);
+            LOOSE *to = (LOOSE *)(void *)(c[j / PARTS] + i * VEC_LANES);
 #if KIND == KIND_COMPLEX
-            VEC v = sums[j][i] * first + SWAP(sums[j + 1][i]) * second;
+            VEC v = VECTORS(scaled)(sums[j][i], alpha_re, alpha_im);
 #else
-            VEC v = sums[j][i];
+            VEC v = sums[j][i] * alpha;
+            UNFUSED(v);
 #endif
-            if (finish->add) {
+            if (keep) {
                 v += *to;
-            } else if (!finish->plain) {
+            } else if (!overwrite) {
 #if KIND == KIND_COMPLEX
-                v = VECTORS(scaled)(v, alpha_re, alpha_im);
+                v += VECTORS(scaled)(*to, beta_re, beta_im);
 #else
-                v *= alpha;
-                UNFUSED(v);
+                VEC old = *to * beta;
+                UNFUSED(old);
+                v += old;
 #endif
-                if (finish->keep) {
-                    v += *to;
-                } else if (!finish->overwrite) {
-#if KIND == KIND_COMPLEX
-                    v += VECTORS(scaled)(*to, beta_re, beta_im);
-#else
-                    VEC old = *to * beta;
-                    UNFUSED(old);
-                    v += old;
-#endif
-                }
             }
             *to = v;
         }
+    }
+}
+
+/* Sums to elements, and these to c: whole vectors of neighbouring rows. */
+static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, REAL *c,
+                                                      const int64_t *columns, int64_t c_step, const tnri_finish *finish)
+{
+    REAL *to[TILE_COLUMNS];
+    UNROLL
+    for (int j = 0; j < nr; j += PARTS) {
+        to[j / PARTS] = c + (columns != NULL ? columns[j / PARTS] : j / PARTS * c_step) * PARTS;
+    }
+#if KIND == KIND_COMPLEX
+    const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
+    const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
+    const VEC first = VECTORS(pairs)((REAL)1, sign_a);
+    const VEC second = VECTORS(pairs)(-sign_a * sign_b, sign_b);
+    UNROLL
+    for (int j = 0; j < nr; j += PARTS) {
+        UNROLL
+        for (int i = 0; i < mv; ++i) {
+            sums[j][i] = sums[j][i] * first + SWAP(sums[j + 1][i]) * second;
+        }
+    }
+#endif
+    if (finish->plain) {
+        UNROLL
+        for (int j = 0; j < nr; j += PARTS) {
+            UNROLL
+            for (int i = 0; i < mv; ++i) {
+                *(LOOSE *)(void *)(to[j / PARTS] + i * VEC_LANES) = sums[j][i];
+            }
+        }
+    } else if (finish->add) {
+        UNROLL
+        for (int j = 0; j < nr; j += PARTS) {
+            UNROLL
+            for (int i = 0; i < mv; ++i) {
+                *(LOOSE *)(void *)(to[j / PARTS] + i * VEC_LANES) += sums[j][i];
+            }
+        }
+    } else {
+        VECTORS(finish_scaled)(sums, mv, nr, to, finish);
     }
 }
 

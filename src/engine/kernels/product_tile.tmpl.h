@@ -38,8 +38,8 @@ static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TI
 {
     T whole[NR][MR];
     T *c = tile->c;
+    memset(whole, 0, sizeof whole); /* what is beyond is multiplied, too */
     if (!finish->overwrite) {
-        memset(whole, 0, sizeof whole); /* what is beyond is multiplied, too */
         for (int j = 0; j < tile->n; ++j) {
             for (int i = skip; i < tile->m; ++i) {
                 whole[j][i] = c[tile->rows[i] + tile->columns[j]];

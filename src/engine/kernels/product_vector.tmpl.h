@@ -202,13 +202,21 @@ static void NAME(by_rows)(const tnri_gemm *g)
 static void NAME(outer)(const tnri_gemm *g)
 {
 #if KIND != KIND_COMPLEX
-    if (g->finish.plain) {
+    if (g->finish.plain || g->finish.add) {
+        const bool add = g->finish.add;
+        const int64_t m = g->m;
         const REAL *a = g->a;
         for (int64_t j = 0; j < g->n; ++j) {
             const REAL value = ((const REAL *)g->b)[j * g->b_column];
             REAL *restrict to = (REAL *)g->c + j * g->c_column;
-            for (int64_t i = 0; i < g->m; ++i) {
-                to[i] = a[i] * value;
+            if (add) {
+                for (int64_t i = 0; i < m; ++i) {
+                    to[i] += a[i] * value;
+                }
+            } else {
+                for (int64_t i = 0; i < m; ++i) {
+                    to[i] = a[i] * value;
+                }
             }
         }
         return;
