@@ -67,6 +67,7 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
                 "engine_create: outputs in domain '%s', which the host cannot map; copy there by tnr_tensor_duplicate",
                 tnr_domain_name(taken.output));
     TNR_TRY(tnri_isa_check(op));
+    TNR_TRY(tnri_domain_check_open(op, domain));
     tnr_cpu_set cpus = {{0}};
     if (taken.topology != NULL) {
         TNR_TRY(tnri_engine_cpus(op, &taken, &cpus));
