@@ -54,7 +54,6 @@ tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *c
         held->operands[i].write = false;
     }
     if (tnri_is_device(engine)) {
-        const tnri_aliasing aliasing = overwrite || target.into == NULL ? TNRI_APART : TNRI_READ_BACK;
         const tnri_device_frame frame = {
             op,    held->operands,        count,        aliasing, target.into, operands[0]->dtype, rank,
             shape, TNR_ALLOCATION_OUTPUT, &held->output};

@@ -133,7 +133,8 @@ tnr_status tnri_engine_end(tnr_engine *engine)
 {
     tnr_domain *pool = engine->pool;
     tnr_status status = tnri_engine_check_unused("engine_destroy", engine);
-    if (status == TNR_OK && (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
+    if (status == TNR_OK &&
+        (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
         status = tnr_domain_close(&pool);
     }
     if (status != TNR_OK) {

@@ -343,6 +343,9 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const voi
 
 bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm)
 {
+    if (tnri_is_device(engine)) {
+        return false;
+    }
     const tnri_product_kernel *kernel = &engine->products->of[dtype];
     const int64_t work = tnri_product_work(gemm->m, gemm->n, gemm->k);
     if (work == 0 || work > AT_ONCE || gemm->finish.nothing) {
