@@ -75,7 +75,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     gemm.c = call.operands[0].data;
     gemm.c_row = step_of(call.out, 0);
     gemm.c_column = step_of(call.out, 1);
-    const bool done = !tnri_is_device(engine) && tnri_product_run_at_once(engine, dtype, &gemm);
+    const bool done = tnri_product_run_at_once(engine, dtype, &gemm);
     return tnri_call_end(engine, &call, target, done ? TNR_OK : multiply(engine, dtype, &gemm));
 }
 
