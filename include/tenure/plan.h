@@ -76,7 +76,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_plan_einsum_need(const char *equation, con
 /** An upper bound of both for so many operands, whatever their ranks and labels: several times what a usual plan takes. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_plan_need(int operands, tnr_need *need);
 
-/** What an engine's cache of plans has done. Calls that are refused before they plan count nowhere. */
+/** What an engine's cache of plans has done. Calls that are refused, for want of scratch too, count as no hit and no miss; plans that
+ * made room for theirs are gone. */
 typedef struct tnr_plan_cache_info {
     uint64_t hits;        /**< ordinary calls that found their plan */
     uint64_t misses;      /**< that planned anew */

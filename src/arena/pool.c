@@ -371,6 +371,22 @@ void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_bloc
     tnri_lock_give(&pool->lock);
 }
 
+/*
+ * A pool that has never handed out anything, and of whose first entries nobody has one in hand (another thread that is about to): the
+ * table of entries may go, for no tag of it is anywhere. The lock is held.
+ */
+static bool is_unused(const tnri_pool *pool)
+{
+    if (pool->held != 0 || pool->misses != 0 || pool->hits != 0 || pool->chunk_count != 1) {
+        return false;
+    }
+    uint64_t idle = 0;
+    for (const tnri_pool_entry *entry = pool->idle; entry != NULL; entry = entry->below) {
+        idle++;
+    }
+    return idle == tnri_pool_chunk_entries(0);
+}
+
 void tnri_pool_undo(tnr_domain *domain, const tnr_block *block)
 {
     tnri_pool *pool = pool_of(domain);
@@ -387,7 +403,17 @@ void tnri_pool_undo(tnr_domain *domain, const tnr_block *block)
     }
     pool->misses--;
     drop_buffer(pool, entry, &parent_block);
+    const bool unused = is_unused(pool);
+    tnr_block table = {0};
+    if (unused) {
+        table = pool->chunk_records[0];
+        pool->chunk_count = 0;
+        pool->idle = NULL;
+    }
     tnri_lock_give(&pool->lock);
+    if (unused) {
+        tnri_record_give(domain, &table);
+    }
     tnri_block_undo(domain->parent, &parent_block);
 }
 

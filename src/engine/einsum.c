@@ -146,8 +146,11 @@ static TNRI_NOINLINE tnr_status run_anew(tnr_engine *engine, const tnri_company 
         return tnri_held_end(engine, &held, target, tnri_made_of_run(&of, &run));
     }
     tnri_recipe_make(engine, &of, recipe);
-    tnri_plan_cache_keep(engine->plans, recipe);
-    return tnri_held_end(engine, &held, target, tnri_recipe_run(recipe, &run));
+    const tnr_status status = tnri_recipe_run(recipe, &run);
+    if (status == TNR_OK) { /* a call that fails counts nowhere */
+        tnri_plan_cache_keep(engine->plans, recipe);
+    }
+    return tnri_held_end(engine, &held, target, status);
 }
 
 tnr_status tnri_asked_run(tnr_engine *engine, const tnri_asked *asked, tnri_target target)

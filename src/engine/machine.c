@@ -477,13 +477,15 @@ static tnr_status make_engine_in(const tnr_machine *machine, machine_node *entry
     if (machine->arena_bytes == 0) {
         return tnr_engine_create(domain, options, engine);
     }
-    TNR_TRY(tnr_arena_create_in(domain, machine->arena_bytes, NULL, &entry->arena));
-    const tnr_status status = tnr_engine_create(entry->arena, options, engine);
+    tnr_domain *arena = NULL;
+    TNR_TRY(tnr_arena_create_in(domain, machine->arena_bytes, NULL, &arena));
+    const tnr_status status = tnr_engine_create(arena, options, engine);
     if (status != TNR_OK) {
-        (void)tnr_domain_close(&entry->arena); /* nothing is in it */
+        (void)tnr_domain_close(&arena); /* nothing is in it */
         return status;
     }
-    tnri_domain_keep(entry->arena, "machine");
+    tnri_domain_keep(arena, "machine");
+    entry->arena = arena;
     return TNR_OK;
 }
 

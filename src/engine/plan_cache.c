@@ -162,8 +162,8 @@ static void make_room(struct tnri_plan_cache *cache, uint32_t bytes)
 tnri_recipe *tnri_plan_cache_room(struct tnri_plan_cache *cache, const uint64_t *key, uint64_t key_bytes, uint64_t room)
 {
     const uint64_t bytes = sizeof(entry) + key_bytes + room;
-    ++cache->misses;
     if (bytes > cache->size) {
+        ++cache->misses;
         return NULL;
     }
     make_room(cache, (uint32_t)bytes);
@@ -183,6 +183,7 @@ void tnri_plan_cache_keep(struct tnri_plan_cache *cache, const tnri_recipe *reci
     made->chain = *bucket;
     *bucket = place + 1;
     cache->next = place + made->bytes;
+    ++cache->misses;
     ++cache->plans;
 }
 

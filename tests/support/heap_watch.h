@@ -16,7 +16,6 @@
 
 /* Compilers know what malloc does, and would keep a plain count in a register across it. Any thread may count. */
 static _Atomic unsigned long library_calls;
-static _Atomic unsigned long own_calls;
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -28,6 +27,8 @@ static _Atomic unsigned long own_calls;
 #endif
 
 #if defined(WATCH_BY_HOOKS)
+
+enum { own_calls = 0 }; /* hooks do not tell who calls */
 
 /* From sanitizer/allocator_interface.h, which not every compiler installs. */
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
@@ -53,6 +54,8 @@ static bool watch(void) { return __sanitizer_install_malloc_and_free_hooks(count
 
 extern const char __executable_start[]; /* NOLINT: where the linker has put the program */
 extern const char etext[];
+
+static _Atomic unsigned long own_calls;
 
 static void watch_note(const void *caller)
 {
