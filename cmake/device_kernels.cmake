@@ -27,7 +27,8 @@ if(CUDAToolkit_NVCC_EXECUTABLE AND TENURE_CUDA_ARCHITECTURES)
     foreach(architecture IN LISTS TENURE_CUDA_ARCHITECTURES)
         list(APPEND targets "-gencode=arch=compute_${architecture},code=sm_${architecture}")
     endforeach()
-    list(APPEND targets "-gencode=arch=compute_${architecture},code=compute_${architecture}")
+    list(GET TENURE_CUDA_ARCHITECTURES -1 newest) # and text that newer ones compile when it is loaded
+    list(APPEND targets "-gencode=arch=compute_${newest},code=compute_${newest}")
     set(images "")
     foreach(module IN LISTS kernel_modules)
         add_custom_command(OUTPUT "${kernel_made}/${module}.fatbin"
