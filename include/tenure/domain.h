@@ -313,7 +313,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tn
  * Two-level good fit with immediate coalescing (after Masmano, Ripoll, Crespo and Real, "TLSF: a new dynamic memory
  * allocator for real-time systems", ECRTS 2004), bookkeeping kept apart from the blocks: blocks have no headers, an
  * overrun cannot damage it, and free memory is never touched (debug builds fill it). Fails only when no free block that
- * the search covers is large enough: all those of a higher size class (64 classes per power of two), and the first 8 of
+ * the search covers is large enough: all those of a higher size class (32 classes per power of two), and the first 8 of
  * the request's own; with an alignment above the page, only when that holds for bytes + alignment - page.
  * Requests under 1/128 of the region go to low addresses, larger ones to the high end of the tightest block: so small
  * blocks do not cut up the room for large ones. The program's placement must be memory that the host reaches directly
@@ -343,6 +343,26 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_create_in(tnr_domain *parent, uint64
  * TNR_ERR_BUSY while handles, groups, engines or domains live in it: those are released one by one.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_arena_reset(tnr_domain *arena);
+
+/**
+ * Seal an arena: from now on nothing that lasts can be made in it. It cannot be opened again, and stays sealed over
+ * tnr_arena_reset.
+ *
+ * TNR_ERR_UNSUPPORTED, naming the arena, for every call that would make a domain of any kind (a pool, an arena in it, a
+ * node's, a program's), an engine, a machine or a topology whose state would lie in the arena, and for a world or a device of
+ * the companion libraries; also for what a machine makes only when it is first asked for (tnr_machine_engine,
+ * tnr_machine_domain). Nothing else changes: what is there goes on taking, giving back and ending, and tensors, raw blocks,
+ * groups, plans, scratch and handles come and go as far as there is room. An arena that was made inside of it before is one
+ * of its own: seal that too.
+ *
+ * For the end of a program's start: what a later part would take for good is refused where it asks, and not noticed one day
+ * by whoever then lacks room. Sealing twice is fine. TNR_ERR_ARGUMENT when the domain is no arena. Thread-safe: a making that
+ * another thread began earlier may still succeed. O(1).
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_seal(tnr_domain *arena);
+
+/** Is this an arena that was sealed? False for other domains and NULL. Thread-safe. */
+TNR_API bool tnr_arena_is_sealed(tnr_domain *arena);
 
 /**
  * Walk the whole arena and check every invariant: neighbours, sums, lists, bitmaps. For tests and suspicion.

@@ -3,6 +3,8 @@
  * @file machine.h
  * All engines of this process: one per NUMA node that it may use, and the rule by which a call finds its engine.
  *
+ * Engines of devices that the program makes can be registered, to be found by number; routing never chooses one.
+ *
  * A machine is a value of its caller's, not a global: it holds a topology, and for each node with usable CPUs a numa domain
  * and an engine over it, made when first asked for. A CPU whose own node's memory may not be used counts with the nearest node
  * whose memory may (tnr_cpu_info.nearest): wherever there is a CPU and memory, there is an engine. Inputs stay where they are, whichever engine runs: memory of
@@ -73,10 +75,14 @@ typedef struct tnr_machine_options {
                                          affinity none where binding is refused */
     const tnr_cpu_set *cpus;        /**< use no CPU outside this set; NULL: all that the topology lists */
     uint64_t plan_cache_bytes;      /**< of each engine, in its node's domain (plan.h); 0: no caches */
+    uint64_t
+        arena_bytes; /**< 0: engines take of their node's domain what they come to need. Else arena mode: each engine is made in
+                               an arena of so many bytes, one block of its node's domain that is taken with it, and takes nothing of
+                               the system from then on; where the arena has no room a call is TNR_ERR_MEMORY */
 } tnr_machine_options;
 
 /* clang-format off */
-#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL, TNR_PLAN_CACHE_BYTES}
+#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL, TNR_PLAN_CACHE_BYTES, 0}
 /* clang-format on */
 
 /**
@@ -91,7 +97,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_create(tnr_domain *home, tnr_topol
 
 /**
  * Need of a machine of these options in its home, with all its engines and domains, when no engine's pool ever has more than so
- * many buffers, out and retained together. The buffers' bytes, scratch and the workers' state come from the nodes' memory, and
+ * many buffers, out and retained together. The buffers' bytes, scratch and the workers' state come from the nodes' memory (with
+ * arena_bytes the engines themselves do: tnr_engine_need says what an arena must have), and
  * tensors' handles are the program's to add (tnr_need.handles). The topology may be a described one. Errors as above.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_options *options,
@@ -100,7 +107,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_need(const tnr_topology *topology,
 /**
  * Destroy all engines and close all domains, and null *machine. Tensors that were made in them stay valid (weak return).
  * TNR_ERR_BUSY, nothing changed, while a thread is inside one of the engines or a plan of one lives, or raw blocks of one of its
- * domains or pools are out, or domains that the program made over one of its domains or pools are not closed. It needs the machine alone.
+ * domains or pools are out, or domains that the program made over one of its domains or pools are not closed; with arena_bytes also
+ * while tensors live that were made in an engine's arena. It needs the machine alone.
  */
 TNR_API tnr_status tnr_machine_destroy(tnr_machine **machine);
 
@@ -130,6 +138,30 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_route(tnr_machine *machine, tnr_ro
                                                     const tnr_view *const *inputs, size_t count, int named,
                                                     tnr_engine **engine, tnr_route_reason *reason);
 
+/* ---- Engines of devices --------------------------------------------------------------------------------------------------------- */
+
+/** Most that a machine knows. */
+#define TNR_MACHINE_DEVICES 16
+
+/**
+ * Make an engine of a device (cuda.h) known under its device's number, so that whoever has the machine finds it. It stays its maker's: the
+ * machine neither routes to it nor destroys it nor moves anything there, and tnr_engine_destroy of it is TNR_ERR_BUSY until
+ * tnr_machine_unregister or tnr_machine_destroy. Thread-safe, as are the following.
+ *
+ * TNR_ERR_ARGUMENT for an engine of CPUs; TNR_ERR_BUSY when an engine of that number is known already, or this one to any machine;
+ * TNR_ERR_OVERFLOW beyond TNR_MACHINE_DEVICES.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine);
+
+/** The inverse. TNR_ERR_ARGUMENT when the machine does not know it. Nobody may be using what they found before. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine);
+
+/** Engine of the device with this number (tnr_placement.device). TNR_ERR_BOUNDS when none is known. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine);
+
+/** How many are known; 0 for NULL. */
+TNR_API int tnr_machine_devices(tnr_machine *machine);
+
 /* ---- Products by all nodes at one time ------------------------------------------------------------------------------------- */
 
 /**
@@ -140,7 +172,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_route(tnr_machine *machine, tnr_ro
  *
  * Engines are made if nobody asked for them before, at most 8 take part. The default node's engine alone makes what is too small to be packed,
  * products with vectors, and results whose longer side has too few indices on its slowest axis to be cut. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of these engines; TNR_ERR_MEMORY, before the first write,
- * when one of them finds no room for its scratch. Not remembered by any cache of plans.
+ * when one of them finds no room for its scratch. Not remembered by any cache of plans. Small builds (docs/bounded.md: TENURE_SMALL)
+ * pack nothing: there the default node's engine makes every product alone.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_contract_into(tnr_machine *machine, const tnr_view *a,
                                                             const char *a_labels, const tnr_view *b,

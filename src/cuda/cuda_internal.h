@@ -97,6 +97,7 @@ struct tnri_cuda_domain {
     uint64_t retained_bytes;
     tnri_memory *retained[64]; /* pinned, by power of two */
     uint64_t peers;            /* devices that may reach the pool, by ordinal */
+    bool orphan;               /* its engine has ended, its tensors had not: the device object closes it */
 };
 
 /* The program's page-locked memory. */

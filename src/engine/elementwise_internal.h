@@ -26,6 +26,7 @@ typedef struct tnri_operation {
     bool swaps;                           /* the kernel takes its two inputs in the other order */
     bool takes_stream;                    /* the kernel takes the hint */
     bool to_nearest;      /* its functions are right only where rounding is to nearest: it is, meanwhile */
+    uint8_t code;         /* tnri_elementwise_code: what it is to a device */
     uint32_t picoseconds; /* of arithmetic per element, on one CPU; rough */
     /* What must not be in input 2, if it is of integers, or NULL; and what the error says it is. */
     const tnri_run_scan *scans[TNRI_ISA_END];
@@ -34,7 +35,9 @@ typedef struct tnri_operation {
 
 /* Member `row` of the table `table` of every instruction set. */
 /* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS)
+#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED)
+#define TNRI_ROWS(table, row) {table##_baseline.row, table##_baseline.row, table##_v3.row, table##_v4.row}
+#elif defined(TNRI_HAS_X86_ISAS)
 #define TNRI_ROWS(table, row) {table##_baseline.row, table##_v2.row, table##_v3.row, table##_v4.row}
 #else
 #define TNRI_ROWS(table, row) {table##_baseline.row, table##_baseline.row, table##_baseline.row, table##_baseline.row}

@@ -15,6 +15,8 @@ typedef struct machine_node {
     tnri_turn making; /* held while its domain or engine is made; a forked child makes it anew */
     TNRI_ATOMIC(tnr_domain *) domain;
     TNRI_ATOMIC(tnr_engine *) engine;
+    tnr_domain
+        *arena; /* with arena_bytes: over one block of the domain, and the engine in it; set before the engine is */
 } machine_node;
 
 struct tnr_machine {
@@ -23,10 +25,16 @@ struct tnr_machine {
     uint64_t pool_max_bytes;
     uint64_t scratch_bytes;
     uint64_t plan_cache_bytes;
+    uint64_t arena_bytes;    /* of each engine; 0: none */
     int workers;             /* most of each engine; 0: one per core */
     tnr_numa_options memory; /* of each node's domain */
     tnr_cpu_set cpus;        /* no others */
     tnr_block record;
+#if TNRI_DEVICES
+    tnri_lock lock; /* of the following */
+    tnr_engine *devices[TNR_MACHINE_DEVICES];
+    int device_count;
+#endif
     int count; /* nodes, ascending */
     machine_node nodes[];
 };
@@ -112,6 +120,7 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
                 "machine_create: the topology describes another machine than the one that this process runs on");
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "machine_create: the host does not reach domain '%s' directly", tnr_domain_name(home));
+    TNR_TRY(tnri_domain_check_open(op, home));
     settings taken;
     TNR_TRY(take_options(op, options, topology, &taken));
     tnr_block record;
@@ -122,6 +131,7 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
     made->pool_max_bytes = taken.options.pool_max_bytes;
     made->scratch_bytes = taken.options.scratch_bytes;
     made->plan_cache_bytes = taken.options.plan_cache_bytes;
+    made->arena_bytes = taken.options.arena_bytes;
     made->workers = taken.options.workers;
     made->memory = taken.memory;
     made->cpus = taken.cpus;
@@ -151,11 +161,127 @@ tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_opti
     TNR_TRY(tnri_record_need(record_bytes(&info), &sum));
     TNR_TRY(tnr_numa_need(&term));
     TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)info.nodes));
-    TNR_TRY(tnri_engine_records_need(buffers_per_engine, &term));
-    TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)tnr_node_set_count(&taken.nodes)));
+    if (taken.options.arena_bytes == 0) {
+        TNR_TRY(tnri_engine_records_need(buffers_per_engine, &term));
+        TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)tnr_node_set_count(&taken.nodes)));
+    }
     *need = sum;
     return TNR_OK;
 }
+
+/* ---- Engines of devices ------------------------------------------------------------------------------------------------------- */
+
+#if TNRI_DEVICES
+
+static tnr_status enter_device(tnr_machine *machine, tnr_engine *engine)
+{
+    static const char *const op = "machine_register";
+    const int number = engine->device_number;
+    for (int i = 0; i < machine->device_count; ++i) {
+        TNR_REQUIRE(machine->devices[i]->device_number != number, TNR_ERR_BUSY,
+                    "%s: an engine of device %d is known already", op, number);
+    }
+    TNR_REQUIRE(machine->device_count < TNR_MACHINE_DEVICES, TNR_ERR_OVERFLOW, "%s: more than %d engines of devices",
+                op, TNR_MACHINE_DEVICES);
+    TNR_REQUIRE(atomic_exchange_explicit(&engine->registered, 1U, memory_order_relaxed) == 0, TNR_ERR_BUSY,
+                "%s: the engine is known to another machine", op);
+    machine->devices[machine->device_count++] = engine;
+    return TNR_OK;
+}
+
+static void forget_device(tnr_engine *engine) { atomic_store_explicit(&engine->registered, 0U, memory_order_relaxed); }
+
+tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine)
+{
+    static const char *const op = "machine_register";
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "%s: machine or engine is NULL", op);
+    TNR_REQUIRE(tnri_is_device(engine), TNR_ERR_ARGUMENT, "%s: an engine of CPUs; the machine makes those itself", op);
+    tnri_lock_take(&machine->lock);
+    const tnr_status status = enter_device(machine, engine);
+    tnri_lock_give(&machine->lock);
+    return status;
+}
+
+tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine)
+{
+    static const char *const op = "machine_unregister";
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "%s: machine or engine is NULL", op);
+    bool known = false;
+    tnri_lock_take(&machine->lock);
+    for (int i = 0; i < machine->device_count && !known; ++i) {
+        known = machine->devices[i] == engine;
+        if (known) {
+            machine->devices[i] = machine->devices[--machine->device_count];
+            forget_device(engine);
+        }
+    }
+    tnri_lock_give(&machine->lock);
+    TNR_REQUIRE(known, TNR_ERR_ARGUMENT, "%s: the machine does not know the engine", op);
+    return TNR_OK;
+}
+
+tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine)
+{
+    static const char *const op = "machine_device";
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "%s: machine or result is NULL", op);
+    tnr_engine *found = NULL;
+    tnri_lock_take(&machine->lock);
+    for (int i = 0; i < machine->device_count; ++i) {
+        found = machine->devices[i]->device_number == device ? machine->devices[i] : found;
+    }
+    tnri_lock_give(&machine->lock);
+    TNR_REQUIRE(found != NULL, TNR_ERR_BOUNDS, "%s: no engine of device %d is known: tnr_machine_register", op, device);
+    *engine = found;
+    return TNR_OK;
+}
+
+int tnr_machine_devices(tnr_machine *machine)
+{
+    if (machine == NULL) {
+        return 0;
+    }
+    tnri_lock_take(&machine->lock);
+    const int count = machine->device_count;
+    tnri_lock_give(&machine->lock);
+    return count;
+}
+
+#else
+
+static tnr_status no_devices(const char *op)
+{
+    return tnri_fail(TNR_ERR_UNSUPPORTED, "%s: this build has no engines of devices", op);
+}
+
+tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine)
+{
+    (void)machine;
+    (void)engine;
+    return no_devices("machine_register");
+}
+
+tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine)
+{
+    (void)machine;
+    (void)engine;
+    return no_devices("machine_unregister");
+}
+
+tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine)
+{
+    (void)machine;
+    (void)device;
+    (void)engine;
+    return no_devices("machine_device");
+}
+
+int tnr_machine_devices(tnr_machine *machine)
+{
+    (void)machine;
+    return 0;
+}
+
+#endif
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------------------- */
 
@@ -193,6 +319,16 @@ static tnr_status check_unused(tnr_domain *domain, uint64_t own, int node)
     return TNR_OK;
 }
 
+/* What lives in an arena would go with it. Ours are the engine, a user of both, and the pool's record. */
+static tnr_status check_arena(tnr_domain *arena, tnr_domain *pool, uint64_t own, int node)
+{
+    TNR_TRY(check_unused(arena, own, node));
+    const uint64_t others = tnri_domain_users(arena) - 2 + tnri_domain_users(pool) - 1;
+    TNR_REQUIRE(others == 0, TNR_ERR_BUSY, "machine_destroy: %llu tensors or groups live in the arena of node %d",
+                TNRI_LLU(others), node);
+    return TNR_OK;
+}
+
 static tnr_status check_node(const machine_node *entry)
 {
     tnr_domain *domain = atomic_load_explicit(&entry->domain, memory_order_relaxed);
@@ -202,6 +338,10 @@ static tnr_status check_node(const machine_node *entry)
         TNR_TRY(tnri_engine_check_unused("machine_destroy", engine));
         TNR_TRY(check_unused(engine->pool, 0, entry->node));
         own = engine->pool->closed ? 0 : 1; /* a program may have closed it: then it is nobody's child */
+        if (entry->arena != NULL) {
+            TNR_TRY(check_arena(entry->arena, engine->pool, own, entry->node));
+            own = 1;
+        }
     }
     return domain != NULL ? check_unused(domain, own, entry->node) : TNR_OK;
 }
@@ -212,6 +352,14 @@ static tnr_status check_nodes(const tnr_machine *machine)
         TNR_TRY(check_node(&machine->nodes[i]));
     }
     return TNR_OK;
+}
+
+static void close_arena(machine_node *entry)
+{
+    if (entry->arena != NULL) {
+        tnri_domain_keep(entry->arena, NULL);
+        (void)tnr_domain_close(&entry->arena);
+    }
 }
 
 tnr_status tnr_machine_destroy(tnr_machine **machine)
@@ -232,11 +380,17 @@ tnr_status tnr_machine_destroy(tnr_machine **machine)
         if (engine != NULL) {
             (void)tnri_engine_end(engine);
         }
+        close_arena(&old->nodes[i]);
         if (domain != NULL) {
             tnri_domain_keep(domain, NULL);
             (void)tnr_domain_close(&domain);
         }
     }
+#if TNRI_DEVICES
+    for (int i = 0; i < old->device_count; ++i) {
+        forget_device(old->devices[i]);
+    }
+#endif
     tnr_domain *home = old->home;
     const tnr_block record = old->record;
     tnri_topology_unuse(old->topology);
@@ -316,6 +470,23 @@ static tnr_status check_found(const char *op, const machine_node *entry, int nod
     return TNR_OK;
 }
 
+/* In the domain, or in an arena of its own over it. */
+static tnr_status make_engine_in(const tnr_machine *machine, machine_node *entry, tnr_domain *domain,
+                                 const tnr_engine_options *options, tnr_engine **engine)
+{
+    if (machine->arena_bytes == 0) {
+        return tnr_engine_create(domain, options, engine);
+    }
+    TNR_TRY(tnr_arena_create_in(domain, machine->arena_bytes, NULL, &entry->arena));
+    const tnr_status status = tnr_engine_create(entry->arena, options, engine);
+    if (status != TNR_OK) {
+        (void)tnr_domain_close(&entry->arena); /* nothing is in it */
+        return status;
+    }
+    tnri_domain_keep(entry->arena, "machine");
+    return TNR_OK;
+}
+
 /* By the one who holds entry->making. Others see neither the engine nor a new domain before both are there. */
 static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, tnr_engine **engine)
 {
@@ -335,7 +506,7 @@ static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, t
         TNR_TRY(make_domain(machine, entry, &domain));
     }
     tnr_engine *made;
-    const tnr_status status = tnr_engine_create(domain, &options, &made);
+    const tnr_status status = make_engine_in(machine, entry, domain, &options, &made);
     if (status != TNR_OK) {
         if (had == NULL) {
             (void)tnr_domain_close(&domain);
