@@ -294,8 +294,8 @@ static void put_side(tnri_reshape_layout *layout, int side, size_t width, int ra
     int64_t *const to = layout->shape[side];
     int64_t *const steps = layout->steps[side];
     for (int axis = 0; axis < rank; axis++) {
-        if (shape[axis] == 1) { /* its stride means nothing and may be huge */
-            continue;
+        if (shape[axis] == 1) {
+            continue; /* its step means nothing and need not fit */
         }
         const int64_t step = strides[axis] * (int64_t)width;
         if (used > 0 && steps[used - 1] * to[used - 1] == step) {

@@ -300,9 +300,15 @@ DEVICE piece piece_of(const tnri_reduce_layout &l, int64_t item, int64_t groups,
     p.end = l.terms - first < l.chunk ? l.terms : first + l.chunk;
     p.live = p.end - first < l.lanes ? (int)(p.end - first) : l.lanes;
     p.begin = first + p.lane;
-    p.source = source + offset_of(p.here ? output : 0, l.kept_rank, l.shape, l.by, 0, l.source);
+    p.source = source;
     p.target = target + offset_of(p.here ? output : 0, l.kept_rank, l.shape, l.by, 0, l.target);
-    p.partial = partials + (chunk * l.outputs + output) * l.partial_bytes;
+    p.partial = partials;
+    if (l.stage != TNRI_STAGE_JOIN) {
+        p.source += offset_of(p.here ? output : 0, l.kept_rank, l.shape, l.by, 0, l.source);
+    }
+    if (l.stage != TNRI_STAGE_WHOLE) {
+        p.partial += (chunk * l.outputs + output) * l.partial_bytes;
+    }
     return p;
 }
 
