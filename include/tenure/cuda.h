@@ -37,8 +37,8 @@
 #ifndef TENURE_CUDA_H
 #define TENURE_CUDA_H
 
+#include "tenure/engine.h"
 #include "tenure/ticket.h"
-#include "tenure/topology.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -145,11 +145,11 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_device_describe(const tnr_cuda_device
 /** Counts of a device object since it was opened. */
 typedef struct tnr_cuda_statistics {
     uint64_t tickets;               /**< alive */
-    uint64_t operations;            /**< copies given to the driver */
+    uint64_t operations;            /**< copies, fills and kernels given to the driver */
     uint64_t direct_bytes;          /**< to and from the host without a chunk in between */
     uint64_t staged_bytes;          /**< through chunks */
     uint64_t device_bytes;          /**< on the device, or between two */
-    uint64_t launches;              /**< of these operations, kernels of the library's */
+    uint64_t launches;              /**< kernels of the library, those of engines included */
     uint64_t lane_waits;            /**< times that one lane was made to wait for another */
     uint64_t host_waits;            /**< times that a call waited for the device */
     uint64_t synchronises;          /**< of these, for a whole lane */
@@ -161,7 +161,10 @@ typedef struct tnr_cuda_statistics {
     uint64_t quarantined_ever;      /**< as quarantined, ever */
     uint64_t out_of_memory_retries; /**< times that the driver was asked again after everything was given back to it */
     tnr_status poison;              /**< TNR_OK, or the error that ended the object */
-    uint64_t reserved[8];           /**< 0 */
+    uint64_t products;              /**< of engines: products by the library's kernel */
+    uint64_t blas_products;         /**< and by cuBLAS */
+    uint64_t packed;                /**< operands that were copied for cuBLAS, results included */
+    uint64_t reserved[5];           /**< 0 */
 } tnr_cuda_statistics;
 
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_statistics_get(tnr_cuda_device *device, tnr_cuda_statistics *statistics);
@@ -307,6 +310,62 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_start(tnr_cuda_lane *lane, const
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_between(tnr_cuda_lane *source_lane, const tnr_view *source,
                                                         tnr_cuda_lane *target_lane, const tnr_view_mut *target);
+
+/* ---- Engines ----------------------------------------------------------------------------------------------------------------- */
+
+/** Settings of an engine of a device. Zero means the default; start from TNR_CUDA_ENGINE_OPTIONS. */
+typedef struct tnr_cuda_engine_options {
+    size_t size; /**< sizeof(tnr_cuda_engine_options) */
+    tnr_domain
+        *output; /**< where outputs are made: a pool, plain or managed domain of the device object, or a pool over
+                              one. NULL: the engine's own pool, over a TNR_CUDA_POOL domain of its own */
+    uint64_t pool_max_bytes; /**< cap of that pool; TNR_POOL_MAX_BYTES_AUTO */
+    uint64_t
+        scratch_max_bytes; /**< most device memory that it keeps to itself, TNR_ERR_MEMORY beyond; 0: what the device has */
+    uint64_t plan_cache_bytes; /**< of the home, as for tnr_engine_options */
+    const char
+        *cublas; /**< file of cuBLAS, which is loaded with the first product that is worth it; "off": the library's own
+                             kernels make all products. NULL: the environment's TENURE_CUBLAS, else libcublas.so of CUDA 13, 12 or 11 */
+} tnr_cuda_engine_options;
+
+/* clang-format off */
+#define TNR_CUDA_ENGINE_OPTIONS {sizeof(tnr_cuda_engine_options), NULL, TNR_POOL_MAX_BYTES_AUTO, 0, TNR_PLAN_CACHE_BYTES, NULL}
+/* clang-format on */
+
+/**
+ * An engine that computes on the device: every operation that takes a tnr_engine takes it, with the same meaning, refusals and
+ * errors as a CPU engine's (engine.h), on tensors of pool, plain and managed domains of the lane's device object and of pools over
+ * these. Ended by tnr_engine_destroy; the device cannot be closed before (TNR_ERR_BUSY).
+ *
+ * A call puts its work in the lane and returns; later uses of its tensors are ordered behind, in whatever lane, on the host, or when
+ * they are released. It waits for the device only where a value decides what happens: integer div, rem and pow look for what they must
+ * refuse, gather and scatter look at their indices (not with TNR_OUT_OF_RANGE_CLAMP). One thread at a time is in an engine, and in a lane:
+ * TNR_ERR_BUSY else. While one is inside, other calls on the device object wait for it.
+ *
+ * Operands elsewhere: TNR_ERR_RESIDENCY for host memory (tnr_cuda_upload first), TNR_ERR_FOREIGN for another device object's
+ * (tnr_cuda_copy_between). Nothing is moved unasked, and nothing is computed by the host instead: what the device does not have
+ * is TNR_ERR_UNSUPPORTED, all of it where there are neither kernels of this architecture in the library nor an NVRTC to make them.
+ *
+ * Values: integers, sums, differences, products, quotients, square roots, order, casts and copies of elements are a CPU engine's, bit for
+ * bit. Mathematical functions are within a few units in the last place (docs/cuda.md). Reductions and products add in another order than a CPU
+ * engine, the same one at every run of the same call on the same device. Products never use arithmetic narrower than the dtype.
+ *
+ * Products that are worth it go to cuBLAS, where there is one: its first use in an engine costs some hundred milliseconds and tens of
+ * mebibytes of the device that are no domain's. Operands that it cannot read are packed before, in scratch. All other products, and all
+ * where there is no cuBLAS, are made by the library's kernel, from any layout.
+ *
+ * Memory: outputs as said; scratch comes from a domain of the engine's own, is kept, and is entered in that domain's ledger alone.
+ * An error of the device is heard of by a later call, and then what was computed meanwhile is unspecified.
+ *
+ * @param home keeps the engine, its records and its cache of plans; reached by the host directly; must outlive it.
+ * @param options NULL for defaults. TNR_ERR_RESIDENCY when options->output is no memory of a device, TNR_ERR_FOREIGN when it is another
+ * device object's; TNR_ERR_ARGUMENT for NULL, or a path longer than 511 bytes; TNR_ERR_BACKEND in a forked child.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_engine_create(tnr_domain *home, tnr_cuda_lane *lane,
+                                                         const tnr_cuda_engine_options *options, tnr_engine **engine);
+
+/** The lane that an engine works in; NULL when it is no engine of a device. */
+TNR_API tnr_cuda_lane *tnr_cuda_engine_lane(const tnr_engine *engine);
 
 #ifdef __cplusplus
 }

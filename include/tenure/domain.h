@@ -313,7 +313,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tn
  * Two-level good fit with immediate coalescing (after Masmano, Ripoll, Crespo and Real, "TLSF: a new dynamic memory
  * allocator for real-time systems", ECRTS 2004), bookkeeping kept apart from the blocks: blocks have no headers, an
  * overrun cannot damage it, and free memory is never touched (debug builds fill it). Fails only when no free block that
- * the search covers is large enough: all those of a higher size class (64 classes per power of two), and the first 8 of
+ * the search covers is large enough: all those of a higher size class (32 classes per power of two), and the first 8 of
  * the request's own; with an alignment above the page, only when that holds for bytes + alignment - page.
  * Requests under 1/128 of the region go to low addresses, larger ones to the high end of the tightest block: so small
  * blocks do not cut up the room for large ones. The program's placement must be memory that the host reaches directly

@@ -7,7 +7,8 @@
  * Every operation has two forms. The allocating one makes a new tensor in the engine's output domain and writes it
  * through its last parameter. The `_into` form writes a view of the caller's and allocates nothing (but see the scratch of
  * tnr_matmul_into and tnr_concatenate_into). Inputs are views of any layout in any memory that the host can map; other memory is
- * TNR_ERR_RESIDENCY, whose text names the call to make. Nothing is moved unasked.
+ * TNR_ERR_RESIDENCY, whose text names the call to make. Nothing is moved unasked. An engine of a device (cuda.h) has the same
+ * operations and rules, and computes on the device's memory alone; what it does otherwise is said there.
  *
  * Rules for every operation:
  * - All errors come before the first write, operands are looked at before anything is allocated, and on failure outputs,
@@ -139,11 +140,13 @@ typedef struct tnr_engine_info {
     int workers;          /**< CPUs that it may work on at one time; 1 without a team */
     bool threads;         /**< it has worker threads of its own */
     tnr_cpu_set cpus;     /**< where they are pinned; empty without a team */
-    const char *isa;      /**< instruction set of its kernels: "x86-64-v3", "neon", "baseline" */
-    const char *blas;     /**< whose kernels products use: "own", "blis" */
+    const char *isa;      /**< instruction set of its kernels: "x86-64-v3", "neon", "baseline"; of a device, its kind */
+    const char *blas;     /**< whose kernels products use: "own", "blis", "cublas" (once it has been used) */
     uint64_t l2_bytes;    /**< second-level cache that its kernels reckon with */
     uint64_t l3_bytes;    /**< third-level cache, as far as it is its CPUs' by the cores that share it */
-    uint64_t reserved[8]; /**< 0 */
+    const char *kind;     /**< what it computes on: "cpu", or "cuda" (cuda.h) */
+    int device;           /**< number of the device, as in placements; TNR_NONE: CPUs */
+    uint64_t reserved[6]; /**< 0 */
 } tnr_engine_info;
 
 /** Fill *info. Thread-safe. */

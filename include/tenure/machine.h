@@ -3,6 +3,8 @@
  * @file machine.h
  * All engines of this process: one per NUMA node that it may use, and the rule by which a call finds its engine.
  *
+ * Engines of devices that the program makes can be registered, to be found by number; routing never chooses one.
+ *
  * A machine is a value of its caller's, not a global: it holds a topology, and for each node with usable CPUs a numa domain
  * and an engine over it, made when first asked for. A CPU whose own node's memory may not be used counts with the nearest node
  * whose memory may (tnr_cpu_info.nearest): wherever there is a CPU and memory, there is an engine. Inputs stay where they are, whichever engine runs: memory of
@@ -135,6 +137,30 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_domain(tnr_machine *machine, int n
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_route(tnr_machine *machine, tnr_route_policy policy,
                                                     const tnr_view *const *inputs, size_t count, int named,
                                                     tnr_engine **engine, tnr_route_reason *reason);
+
+/* ---- Engines of devices --------------------------------------------------------------------------------------------------------- */
+
+/** Most that a machine knows. */
+#define TNR_MACHINE_DEVICES 16
+
+/**
+ * Make an engine of a device (cuda.h) known under its device's number, so that whoever has the machine finds it. It stays its maker's: the
+ * machine neither routes to it nor destroys it nor moves anything there, and tnr_engine_destroy of it is TNR_ERR_BUSY until
+ * tnr_machine_unregister or tnr_machine_destroy. Thread-safe, as are the following.
+ *
+ * TNR_ERR_ARGUMENT for an engine of CPUs; TNR_ERR_BUSY when an engine of that number is known already, or this one to any machine;
+ * TNR_ERR_OVERFLOW beyond TNR_MACHINE_DEVICES.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine);
+
+/** The inverse. TNR_ERR_ARGUMENT when the machine does not know it. Nobody may be using what they found before. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine);
+
+/** Engine of the device with this number (tnr_placement.device). TNR_ERR_BOUNDS when none is known. */
+TNR_API TNR_MUST_CHECK tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine);
+
+/** How many are known; 0 for NULL. */
+TNR_API int tnr_machine_devices(tnr_machine *machine);
 
 /* ---- Products by all nodes at one time ------------------------------------------------------------------------------------- */
 

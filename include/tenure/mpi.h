@@ -88,7 +88,8 @@ typedef struct tnr_world_options {
     uint32_t
         timeout_ms; /**< a wait in which nothing moves for so long is TNR_ERR_PEER, saying who waits for whom, and ends
                                      the world; 0: never. More than any rank computes between two calls. A rank of this node
-                                     whose process is gone, or whose world an error ended, is noticed without it */
+                                     whose process is gone, or whose world an error ended, is noticed without it, also by
+                                     calls that do not wait (tnr_exchange_test), which know no time */
 } tnr_world_options;
 
 /* clang-format off */
@@ -281,7 +282,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_wait(tnr_exchange *exchange);
 
 /**
  * Let all transfers go on a little, without waiting. *done: they are over, and it is as if tnr_exchange_wait had returned this status; true
- * for one that is not under way. Not written when the call is refused.
+ * for one that is not under way, and where the world has ended. Not written when the call is refused.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done);
 

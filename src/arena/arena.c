@@ -22,8 +22,10 @@ typedef struct arena {
     tnri_lock lock; /* guards everything below */
     unsigned shift; /* a granule is 1 << shift bytes */
     unsigned char *base;
-    uint64_t program_blocks;
-    uint64_t peak_granules;
+    size_t granule;
+    uint64_t capacity; /* bytes */
+    uint32_t program_blocks;
+    uint32_t peak_granules;
     uint64_t allocations;
     uint64_t failures;
     tnri_tlsf tlsf;
@@ -53,45 +55,81 @@ static TNRI_COLD tnr_status no_room(const arena *self, uint64_t bytes, uint64_t 
                      TNRI_LLU(granules_to_bytes(self, tnri_tlsf_largest(&self->tlsf))));
 }
 
+static TNRI_COLD tnr_status no_room_at_all(arena *self, uint64_t bytes, uint64_t alignment)
+{
+    uint64_t rounded;
+    TNR_REQUIRE(tnri_round_up(bytes, UINT64_C(1) << self->shift, &rounded), TNR_ERR_OVERFLOW,
+                "arena: %llu bytes, rounded up, do not fit in 64 bits", TNRI_LLU(bytes));
+    tnri_lock_take(&self->lock);
+    self->failures++;
+    const tnr_status status = no_room(self, bytes, alignment);
+    tnri_lock_give(&self->lock);
+    return status;
+}
+
+static TNRI_COLD tnr_status give_up(arena *self, uint64_t bytes, uint64_t alignment)
+{
+    self->failures++;
+    const tnr_status status = no_room(self, bytes, alignment);
+    tnri_lock_give(&self->lock);
+    return status;
+}
+
 static tnr_status arena_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
                                  tnr_block *block)
 {
     arena *self = domain->state;
-    uint64_t rounded;
-    TNR_REQUIRE(tnri_round_up(bytes, UINT64_C(1) << self->shift, &rounded), TNR_ERR_OVERFLOW,
-                "arena: %llu bytes, rounded up, do not fit in 64 bits", TNRI_LLU(bytes));
-    const uint64_t granules = rounded >> self->shift;
-    const uint64_t steps = alignment >> self->shift;
+    const unsigned shift = self->shift;
+    if (TNRI_UNLIKELY(bytes > self->capacity)) {
+        return no_room_at_all(self, bytes, alignment);
+    }
+    /* The region ends in the address space and begins a granule above 0: no overflow. */
+    const uint32_t granules = (uint32_t)(((size_t)bytes + (self->granule - 1U)) >> shift);
 
     tnri_lock_take(&self->lock);
     tnri_tlsf *tlsf = &self->tlsf;
-    uint32_t index = 0;
-    if (TNRI_LIKELY(granules <= tlsf->free_units)) {
-        index = tnri_tlsf_take(tlsf, (uint32_t)granules, steps > 1 ? steps : 1, STATE_OF(use));
-    }
+    const uint32_t index = TNRI_LIKELY(alignment <= self->granule)
+                               ? tnri_tlsf_take(tlsf, granules, STATE_OF(use))
+                               : tnri_tlsf_take_aligned(tlsf, granules, alignment >> shift, STATE_OF(use));
     if (TNRI_UNLIKELY(index == 0)) {
-        self->failures++;
-        const tnr_status status = no_room(self, bytes, alignment);
-        tnri_lock_give(&self->lock);
-        return status;
+        return give_up(self, bytes, alignment);
     }
     tnri_tlsf_block *taken = &tlsf->blocks[index];
-    const uint64_t out = tlsf->unit_count - tlsf->free_units;
-    self->peak_granules = tnri_max_u64(self->peak_granules, out);
+    const uint32_t out = tlsf->unit_count - tlsf->free_units;
+    self->peak_granules = out > self->peak_granules ? out : self->peak_granules;
     self->allocations++;
     self->program_blocks += use == TNRI_FOR_PROGRAM ? 1U : 0U;
-    taken->u.number = tnri_mint(domain);
-    block->address = self->base + granules_to_bytes(self, taken->offset);
-    block->bytes = rounded;
-    block->allocation = taken->u.number;
-    block->tag = (uint64_t)taken->generation << 32 | index;
+    const uint64_t number = tnri_mint(domain);
+    taken->u.number = number;
+    unsigned char *const address = self->base + ((size_t)taken->offset << shift);
+    const size_t rounded = (size_t)granules << shift;
+    const uint64_t tag = (uint64_t)taken->generation << 32 | index;
     tnri_lock_give(&self->lock);
-    tnri_poison_mark_used(block->address, rounded);
+    block->address = address;
+    block->bytes = rounded;
+    block->allocation = number;
+    block->tag = tag;
+    tnri_poison_mark_used(address, rounded);
     return TNR_OK;
 }
 
-/* TNR_OK when the block is out exactly as it says. The lock is held. */
-static inline tnr_status recognise(const arena *self, const tnr_block *block)
+/* Is the block out for that use, exactly as it says? The lock is held. */
+static inline bool is_out(const arena *self, const tnr_block *block, uint32_t state)
+{
+    const tnri_tlsf *tlsf = &self->tlsf;
+    const uint32_t index = (uint32_t)block->tag;
+    if (TNRI_UNLIKELY(index > 2U * tlsf->block_limit + 1U)) {
+        return false;
+    }
+    const tnri_tlsf_block *known = &tlsf->blocks[index]; /* the sentinel's state is no use's that is looked for */
+    return known->state == state && known->generation == (uint32_t)(block->tag >> 32) &&
+           self->base + ((size_t)known->offset << self->shift) == (unsigned char *)block->address &&
+           ((uint64_t)known->units << self->shift) == block->bytes && known->u.number == block->allocation &&
+           index != 0;
+}
+
+/* Why it is not; TNR_OK when it is out for some use. The lock is held. */
+static tnr_status recognise(const arena *self, const tnr_block *block)
 {
     const tnri_tlsf *tlsf = &self->tlsf;
     const uint32_t index = (uint32_t)block->tag;
@@ -121,16 +159,15 @@ static tnr_status arena_release(tnr_domain *domain, const tnr_block *block, tnri
 {
     arena *self = domain->state;
     tnri_lock_take(&self->lock);
-    const tnr_status status = recognise(self, block);
-    const uint32_t index = (uint32_t)block->tag;
-    if (TNRI_UNLIKELY(status != TNR_OK || self->tlsf.blocks[index].state != STATE_OF(use))) {
+    if (TNRI_UNLIKELY(!is_out(self, block, STATE_OF(use)))) {
+        const tnr_status status = recognise(self, block);
         tnri_lock_give(&self->lock);
         return refuse(status != TNR_OK ? status : TNR_ERR_FOREIGN, block);
     }
     self->program_blocks -= use == TNRI_FOR_PROGRAM ? 1U : 0U;
     /* Under the lock: once it is given back, the bytes may be another thread's. */
     tnri_poison_mark_free(block->address, block->bytes);
-    tnri_tlsf_give(&self->tlsf, index);
+    tnri_tlsf_give(&self->tlsf, (uint32_t)block->tag);
     tnri_lock_give(&self->lock);
     return TNR_OK;
 }
@@ -420,6 +457,8 @@ static tnr_status build(void *region, uint64_t bytes, const tnr_arena_options *o
     domain->state = self;
     self->shift = tnri_lowest_bit(at.granule);
     self->base = (unsigned char *)region + (at.base - (uint64_t)(uintptr_t)region);
+    self->granule = (size_t)at.granule;
+    self->capacity = granules_to_bytes(self, at.granules);
     /* A first generation of its own, so that blocks of an earlier arena in the same place are not taken for ours. */
     const uint32_t generation = (uint32_t)domain->serial * 0x9E3779B9U;
     tnri_tlsf_init(&self->tlsf, control + DOMAIN_BYTES + ARENA_BYTES, at.granules, (uint32_t)max_blocks,
@@ -502,15 +541,17 @@ tnr_status tnr_arena_reset(tnr_domain *domain)
 
     tnri_lock_take(&self->lock);
     tnri_tlsf_block *blocks = self->tlsf.blocks;
-    for (uint32_t index = blocks[0].after; index != 0;) {
+    for (uint32_t index = blocks[0].after, next; index != 0; index = next) {
+        next = blocks[index].after;
         if (blocks[index].state != STATE_OF(TNRI_FOR_PROGRAM)) {
-            index = blocks[index].after;
             continue;
+        }
+        if (blocks[next].state == TNRI_TLSF_FREE) { /* it may go into another one; what is behind it stays */
+            next = blocks[next].after;
         }
         tnri_poison_mark_free(self->base + granules_to_bytes(self, blocks[index].offset),
                               granules_to_bytes(self, blocks[index].units));
         tnri_tlsf_give(&self->tlsf, index);
-        index = blocks[index].after; /* giving keeps the descriptor and merges into it */
     }
     self->program_blocks = 0;
     tnri_lock_give(&self->lock);

@@ -18,12 +18,6 @@ tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, t
     return TNR_OK;
 }
 
-uint64_t tnri_mint(tnr_domain *domain)
-{
-    /* 64 bits at one allocation per nanosecond last for centuries: no check. */
-    return atomic_fetch_add_explicit(&domain->minted, 1, memory_order_relaxed) + 1;
-}
-
 void tnri_domain_use(tnr_domain *domain)
 {
     tnri_lock *lock = &domain->home->slab.lock;

@@ -127,13 +127,11 @@ tnr_status tnr_domain_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alig
 {
     TNR_REQUIRE(domain != NULL && block != NULL, TNR_ERR_ARGUMENT,
                 "domain_allocate: domain and block must not be NULL");
-    if (alignment < TNRI_UNIT) {
-        TNR_REQUIRE(alignment == 0 || tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
+    if (alignment != 0) {
+        TNR_REQUIRE(tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
                     "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
-        alignment = TNRI_UNIT;
     }
-    TNR_REQUIRE(tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT, "domain_allocate: alignment %llu is no power of two",
-                TNRI_LLU(alignment));
+    alignment = tnri_max_u64(alignment, TNRI_UNIT);
     if (TNRI_UNLIKELY(bytes == 0)) {
         memset(block, 0, sizeof(*block));
         return TNR_OK;

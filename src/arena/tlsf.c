@@ -6,11 +6,17 @@
  */
 #include "tlsf_internal.h"
 
+/* ---- Bits -------------------------------------------------------------------------------------------------------- */
+
+/* Of a value that is not 0. */
+static inline uint32_t lowest_of(uint32_t value) { return (uint32_t)__builtin_ctz(value); }
+static inline uint32_t highest_of(uint32_t value) { return 31U - (uint32_t)__builtin_clz(value); }
+
 /* ---- Classes ----------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t class_row(uint32_t units)
 {
-    return units < TNRI_TLSF_COLUMNS ? 0U : tnri_highest_bit(units) - (TNRI_TLSF_COLUMN_BITS - 1U);
+    return units < TNRI_TLSF_COLUMNS ? 0U : highest_of(units) - (TNRI_TLSF_COLUMN_BITS - 1U);
 }
 
 /* Row and column in one number: row * 64 + column. Rises with units. */
@@ -19,7 +25,7 @@ static inline uint32_t class_of(uint32_t units)
     if (units < TNRI_TLSF_COLUMNS) {
         return units;
     }
-    const uint32_t high = tnri_highest_bit(units);
+    const uint32_t high = highest_of(units);
     /* units >> (high - 6) is 64 + column, so the leading one adds the row that class_row adds. */
     return (high - TNRI_TLSF_COLUMN_BITS) * TNRI_TLSF_COLUMNS + (units >> (high - TNRI_TLSF_COLUMN_BITS));
 }
@@ -31,41 +37,22 @@ uint32_t tnri_tlsf_most_units(uint32_t rows)
     return rows >= TNRI_TLSF_MOST_ROWS ? TNRI_TLSF_MOST_UNITS : (1U << (rows + TNRI_TLSF_COLUMN_BITS - 1U)) - 1U;
 }
 
-/* First class above `class` that has a free block, or 0 (class 0 is always empty: no block has 0 units). */
-static inline uint32_t next_class(const tnri_tlsf *tlsf, uint32_t class)
-{
-    const uint32_t row = class / TNRI_TLSF_COLUMNS;
-    const uint32_t column = class % TNRI_TLSF_COLUMNS;
-    const uint64_t here = tlsf->row_bits[row] & (~UINT64_C(1) << column);
-    if (here != 0U) {
-        return row * TNRI_TLSF_COLUMNS + tnri_lowest_bit(here);
-    }
-    const uint64_t rows = tlsf->row_map & (~UINT64_C(1) << row);
-    if (rows == 0U) {
-        return 0U;
-    }
-    const uint32_t upper = tnri_lowest_bit(rows);
-    return upper * TNRI_TLSF_COLUMNS + tnri_lowest_bit(tlsf->row_bits[upper]);
-}
-
 /* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
-static inline void list_insert(tnri_tlsf *tlsf, uint32_t index)
+static inline void list_insert(tnri_tlsf *tlsf, uint32_t index, uint32_t class)
 {
     tnri_tlsf_block *block = &tlsf->blocks[index];
-    const uint32_t class = class_of(block->units);
     const uint32_t row = class / TNRI_TLSF_COLUMNS;
     const uint32_t head = tlsf->heads[class];
-    block->state = TNRI_TLSF_FREE;
     block->u.list.previous = 0U;
     block->u.list.next = head;
     tlsf->blocks[head].u.list.previous = index; /* the sentinel's is never read */
     tlsf->heads[class] = index;
-    tlsf->row_bits[row] |= UINT64_C(1) << (class % TNRI_TLSF_COLUMNS);
-    tlsf->row_map |= UINT64_C(1) << row;
+    tlsf->row_bits[row] |= UINT32_C(1) << (class % TNRI_TLSF_COLUMNS);
+    tlsf->row_map |= UINT32_C(1) << row;
 }
 
-static inline void list_remove(tnri_tlsf *tlsf, uint32_t index)
+static inline void list_remove(tnri_tlsf *tlsf, uint32_t index, uint32_t class)
 {
     const tnri_tlsf_block *block = &tlsf->blocks[index];
     const uint32_t previous = block->u.list.previous;
@@ -75,14 +62,23 @@ static inline void list_remove(tnri_tlsf *tlsf, uint32_t index)
         tlsf->blocks[previous].u.list.next = next;
         return;
     }
-    const uint32_t class = class_of(block->units);
     tlsf->heads[class] = next;
     if (next == 0U) {
         const uint32_t row = class / TNRI_TLSF_COLUMNS;
-        tlsf->row_bits[row] &= ~(UINT64_C(1) << (class % TNRI_TLSF_COLUMNS));
+        tlsf->row_bits[row] &= ~(UINT32_C(1) << (class % TNRI_TLSF_COLUMNS));
         if (tlsf->row_bits[row] == 0U) {
-            tlsf->row_map &= ~(UINT64_C(1) << row);
+            tlsf->row_map &= ~(UINT32_C(1) << row);
         }
+    }
+}
+
+/* A free block of `class` has become smaller or larger: it stays in its list, or moves to the head of another. */
+static inline void list_move(tnri_tlsf *tlsf, uint32_t index, uint32_t class)
+{
+    const uint32_t now = class_of(tlsf->blocks[index].units);
+    if (now != class) {
+        list_remove(tlsf, index, class);
+        list_insert(tlsf, index, now);
     }
 }
 
@@ -109,7 +105,7 @@ static inline uint64_t descriptor_count(uint32_t block_limit) { return 2U * (uin
 uint64_t tnri_tlsf_table_bytes(uint32_t rows, uint32_t block_limit)
 {
     /* At most 27 * 264 + 2^32 * 32 bytes. */
-    const uint64_t bytes = rows * (sizeof(uint64_t) + TNRI_TLSF_COLUMNS * sizeof(uint32_t)) +
+    const uint64_t bytes = rows * (sizeof(uint32_t) + TNRI_TLSF_COLUMNS * sizeof(uint32_t)) +
                            descriptor_count(block_limit) * sizeof(tnri_tlsf_block);
     return (bytes + 63U) & ~UINT64_C(63);
 }
@@ -124,8 +120,8 @@ void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t bloc
     memset(tlsf, 0, sizeof *tlsf);
     tlsf->blocks = (tnri_tlsf_block *)(void *)at; /* first, so that no descriptor crosses a cache line */
     at += (size_t)count * sizeof(tnri_tlsf_block);
-    tlsf->row_bits = (uint64_t *)(void *)at;
-    at += rows * sizeof(uint64_t);
+    tlsf->row_bits = (uint32_t *)(void *)at;
+    at += rows * sizeof(uint32_t);
     tlsf->heads = (uint32_t *)(void *)at;
     tlsf->origin = origin;
     tlsf->free_units = units;
@@ -134,7 +130,7 @@ void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t bloc
     tlsf->rows = rows;
     tlsf->block_limit = block_limit;
     tlsf->generation = generation;
-    memset(tlsf->row_bits, 0, rows * sizeof(uint64_t));
+    memset(tlsf->row_bits, 0, rows * sizeof(uint32_t));
     memset(tlsf->heads, 0, rows * TNRI_TLSF_COLUMNS * sizeof(uint32_t));
     memset(tlsf->blocks, 0, (size_t)count * sizeof(tnri_tlsf_block));
 
@@ -147,10 +143,105 @@ void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t bloc
     tlsf->blocks[0].after = 1U;
     tlsf->blocks[1].generation = generation;
     tlsf->blocks[1].units = units;
-    list_insert(tlsf, 1U);
+    tlsf->blocks[1].state = TNRI_TLSF_FREE;
+    list_insert(tlsf, 1U, class_of(units));
 }
 
-/* ---- Take -------------------------------------------------------------------------------------------------------- */
+/* ---- Search ------------------------------------------------------------------------------------------------------ */
+
+/* Where a search is: the classes above one that have free blocks, one after the other. */
+typedef struct ladder {
+    uint32_t row;
+    uint32_t word; /* columns of the row that are left */
+} ladder;
+
+static inline ladder ladder_above(const tnri_tlsf *tlsf, uint32_t class)
+{
+    const uint32_t row = class / TNRI_TLSF_COLUMNS;
+    return (ladder){row, tlsf->row_bits[row] & (~UINT32_C(1) << (class % TNRI_TLSF_COLUMNS))};
+}
+
+/* The next class, or 0 (class 0 is always empty: no block has 0 units). */
+static inline uint32_t ladder_next(const tnri_tlsf *tlsf, ladder *at)
+{
+    if (at->word == 0U) {
+        const uint32_t rows = tlsf->row_map & (~UINT32_C(1) << at->row);
+        if (rows == 0U) {
+            return 0U;
+        }
+        at->row = lowest_of(rows);
+        at->word = tlsf->row_bits[at->row];
+    }
+    const uint32_t class = at->row * TNRI_TLSF_COLUMNS + lowest_of(at->word);
+    at->word &= at->word - 1U;
+    return class;
+}
+
+static inline bool is_small(const tnri_tlsf *tlsf, uint32_t units) { return units < tlsf->small; }
+
+/* The tightest of the first `probes` blocks of a class that are large enough, or 0. */
+static inline uint32_t tightest(const tnri_tlsf *tlsf, uint32_t class, uint32_t units, uint32_t probes)
+{
+    uint32_t best = 0;
+    uint32_t least = UINT32_MAX;
+    for (uint32_t index = tlsf->heads[class]; index != 0U && probes != 0U; probes--) {
+        const tnri_tlsf_block *block = &tlsf->blocks[index];
+        if (block->units >= units && block->units < least) {
+            least = block->units;
+            best = index;
+        }
+        index = block->u.list.next;
+    }
+    return best;
+}
+
+/* The lowest of the first few blocks of a class that are large enough and the heads of the next few classes, or 0. */
+static inline uint32_t lowest(const tnri_tlsf *tlsf, uint32_t class, uint32_t units)
+{
+    const tnri_tlsf_block *blocks = tlsf->blocks;
+    uint32_t best = 0;
+    uint32_t least = UINT32_MAX;
+    uint32_t index = tlsf->heads[class];
+    for (uint32_t probes = TNRI_TLSF_FIRST_PROBES; index != 0U && probes != 0U; probes--) {
+        if (blocks[index].offset < least && blocks[index].units >= units) {
+            least = blocks[index].offset;
+            best = index;
+        }
+        index = blocks[index].u.list.next;
+    }
+    ladder at = ladder_above(tlsf, class);
+    for (uint32_t heads = TNRI_TLSF_HEADS; heads != 0U; heads--) {
+        index = tlsf->heads[ladder_next(tlsf, &at)]; /* that of class 0 is 0 */
+        if (index == 0U) {
+            break;
+        }
+        if (blocks[index].offset < least) {
+            least = blocks[index].offset;
+            best = index;
+        }
+    }
+    return best;
+}
+
+/* Without a wish for alignment. Where only the request's own class is left, further down its list. */
+static inline uint32_t search(const tnri_tlsf *tlsf, uint32_t units)
+{
+    const uint32_t class = class_of(units);
+    if (class >= tlsf->rows * TNRI_TLSF_COLUMNS) {
+        return 0U;
+    }
+    uint32_t index;
+    if (is_small(tlsf, units)) {
+        index = lowest(tlsf, class, units);
+    } else {
+        index = tightest(tlsf, class, units, TNRI_TLSF_FIRST_PROBES);
+        if (index == 0U) {
+            ladder at = ladder_above(tlsf, class);
+            index = tlsf->heads[ladder_next(tlsf, &at)];
+        }
+    }
+    return index != 0U ? index : tightest(tlsf, class, units, TNRI_TLSF_PROBES);
+}
 
 /* Units that must be skipped at the head of a block so that the rest starts at a multiple of alignment. */
 static inline uint64_t lead_of(const tnri_tlsf *tlsf, const tnri_tlsf_block *block, uint64_t alignment)
@@ -158,110 +249,111 @@ static inline uint64_t lead_of(const tnri_tlsf *tlsf, const tnri_tlsf_block *blo
     return (0U - (tlsf->origin + block->offset)) & (alignment - 1U);
 }
 
-static inline bool fits(const tnri_tlsf *tlsf, const tnri_tlsf_block *block, uint32_t units, uint64_t alignment)
+static inline bool fits(const tnri_tlsf *tlsf, uint32_t index, uint32_t units, uint64_t alignment)
 {
+    const tnri_tlsf_block *block = &tlsf->blocks[index];
     const uint64_t lead = lead_of(tlsf, block, alignment);
     return lead <= block->units && block->units - lead >= units;
 }
 
-static inline bool is_small(const tnri_tlsf *tlsf, uint32_t units) { return units < tlsf->small; }
-
-/*
- * Look for a block at the first TNRI_TLSF_PROBES of `class` and at the heads of the classes above it. A large request
- * takes the tightest of its class, else the next head that fits. A small one takes the lowest address among its class
- * and the next TNRI_TLSF_HEADS heads that fit.
- */
-static inline uint32_t search(const tnri_tlsf *tlsf, uint32_t class, uint32_t units, uint64_t alignment)
+/* The first of a class, or of the heads of those above it, that serves; so many of each are looked at. */
+static uint32_t search_aligned(const tnri_tlsf *tlsf, uint32_t class, uint32_t units, uint64_t alignment)
 {
-    const bool small = is_small(tlsf, units);
-    uint32_t best = 0;
-    uint32_t best_key = UINT32_MAX;
     uint32_t index = tlsf->heads[class];
     for (uint32_t probe = 0; index != 0U && probe < TNRI_TLSF_PROBES; probe++) {
-        const tnri_tlsf_block *block = &tlsf->blocks[index];
-        const uint32_t key = small ? block->offset : block->units;
-        if (key < best_key && fits(tlsf, block, units, alignment)) {
-            best_key = key;
-            best = index;
+        if (fits(tlsf, index, units, alignment)) {
+            return index;
         }
-        index = block->u.list.next;
+        index = tlsf->blocks[index].u.list.next;
     }
-    uint32_t wanted = small ? TNRI_TLSF_HEADS : best == 0U;
-    for (uint32_t probe = 0; wanted != 0U && probe < TNRI_TLSF_PROBES; probe++) {
-        class = next_class(tlsf, class);
-        if (class == 0U) {
-            break;
-        }
-        index = tlsf->heads[class];
-        const tnri_tlsf_block *block = &tlsf->blocks[index];
-        if (fits(tlsf, block, units, alignment)) {
-            best = block->offset < best_key ? index : best;
-            best_key = block->offset < best_key ? block->offset : best_key;
-            wanted--;
+    ladder at = ladder_above(tlsf, class);
+    for (uint32_t probe = 0; probe < TNRI_TLSF_PROBES; probe++) {
+        index = tlsf->heads[ladder_next(tlsf, &at)];
+        if (index == 0U || fits(tlsf, index, units, alignment)) {
+            return index;
         }
     }
-    return best;
+    return 0U;
 }
 
-static inline uint32_t find(const tnri_tlsf *tlsf, uint32_t units, uint64_t alignment)
-{
-    const uint32_t class = class_of(units);
-    if (class >= tlsf->rows * TNRI_TLSF_COLUMNS) {
-        return 0U;
-    }
-    /* Without a wish for alignment every block of the next class that has one fits: this finds what there is. */
-    const uint32_t index = search(tlsf, class, units, alignment);
-    if (index != 0U || alignment == 1U) {
-        return index;
-    }
-    /* Alignment spoiled those: look where every block is large enough for the worst lead. */
-    const uint64_t enough = (uint64_t)units + (alignment - 1U);
-    return enough <= tlsf->unit_count ? search(tlsf, class_of((uint32_t)enough), units, alignment) : 0U;
-}
+/* ---- Take -------------------------------------------------------------------------------------------------------- */
 
-/* A new free block before or after `index`, which gives up these units. */
-static inline void split_front(tnri_tlsf *tlsf, uint32_t index, uint32_t units)
+/* A descriptor for units at the low or the high end of a free block, which keeps the rest. */
+static inline uint32_t cut_low(tnri_tlsf *tlsf, uint32_t index, uint32_t units)
 {
     const uint32_t piece = spare_take(tlsf);
     tnri_tlsf_block *block = &tlsf->blocks[index];
-    tnri_tlsf_block *front = &tlsf->blocks[piece];
-    front->offset = block->offset;
-    front->units = units;
-    front->before = block->before;
-    front->after = index;
+    tnri_tlsf_block *low = &tlsf->blocks[piece];
+    low->offset = block->offset;
+    low->units = units;
+    low->before = block->before;
+    low->after = index;
     tlsf->blocks[block->before].after = piece;
     block->before = piece;
     block->offset += units;
     block->units -= units;
-    list_insert(tlsf, piece);
+    return piece;
 }
 
-static inline void split_back(tnri_tlsf *tlsf, uint32_t index, uint32_t units)
+static inline uint32_t cut_high(tnri_tlsf *tlsf, uint32_t index, uint32_t units)
 {
     const uint32_t piece = spare_take(tlsf);
     tnri_tlsf_block *block = &tlsf->blocks[index];
-    tnri_tlsf_block *back = &tlsf->blocks[piece];
+    tnri_tlsf_block *high = &tlsf->blocks[piece];
     block->units -= units;
-    back->offset = block->offset + block->units;
-    back->units = units;
-    back->before = index;
-    back->after = block->after;
+    high->offset = block->offset + block->units;
+    high->units = units;
+    high->before = index;
+    high->after = block->after;
     tlsf->blocks[block->after].before = piece;
     block->after = piece;
-    list_insert(tlsf, piece);
+    return piece;
 }
 
-uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uint32_t state)
+uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint32_t state)
 {
     if (tlsf->blocks_out == tlsf->block_limit) {
         return 0U;
     }
-    const uint32_t index = find(tlsf, units, alignment);
+    uint32_t index = search(tlsf, units);
     if (index == 0U) {
         return 0U;
     }
-    list_remove(tlsf, index);
+    const uint32_t had = tlsf->blocks[index].units;
+    const uint32_t class = class_of(had);
+    if (had == units) {
+        list_remove(tlsf, index, class);
+    } else {
+        const uint32_t rest = index;
+        index = is_small(tlsf, units) ? cut_low(tlsf, index, units) : cut_high(tlsf, index, units);
+        list_move(tlsf, rest, class);
+    }
+    tlsf->blocks[index].state = state;
+    tlsf->free_units -= units;
+    tlsf->blocks_out++;
+    return index;
+}
+
+uint32_t tnri_tlsf_take_aligned(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uint32_t state)
+{
+    const uint32_t own = class_of(units);
+    if (tlsf->blocks_out == tlsf->block_limit || own >= tlsf->rows * TNRI_TLSF_COLUMNS) {
+        return 0U;
+    }
+    uint32_t index = search_aligned(tlsf, own, units, alignment);
+    if (index == 0U) {
+        /* Alignment spoiled those: look where every block is large enough for the worst lead. */
+        const uint64_t enough = (uint64_t)units + (alignment - 1U);
+        if (enough > tlsf->unit_count) {
+            return 0U;
+        }
+        index = search_aligned(tlsf, class_of((uint32_t)enough), units, alignment);
+        if (index == 0U) {
+            return 0U;
+        }
+    }
     tnri_tlsf_block *block = &tlsf->blocks[index];
+    list_remove(tlsf, index, class_of(block->units));
     uint32_t front;
     if (is_small(tlsf, units)) {
         front = (uint32_t)lead_of(tlsf, block, alignment);
@@ -270,10 +362,15 @@ uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uin
         front -= (uint32_t)((tlsf->origin + block->offset + front) & (alignment - 1U));
     }
     if (front != 0U) {
-        split_front(tlsf, index, front);
+        const uint32_t piece = cut_low(tlsf, index, front);
+        tlsf->blocks[piece].state = TNRI_TLSF_FREE;
+        list_insert(tlsf, piece, class_of(front));
     }
-    if (block->units != units) {
-        split_back(tlsf, index, block->units - units);
+    const uint32_t back = block->units - units;
+    if (back != 0U) {
+        const uint32_t piece = cut_high(tlsf, index, back);
+        tlsf->blocks[piece].state = TNRI_TLSF_FREE;
+        list_insert(tlsf, piece, class_of(back));
     }
     block->state = state;
     tlsf->free_units -= units;
@@ -283,30 +380,43 @@ uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uin
 
 /* ---- Give -------------------------------------------------------------------------------------------------------- */
 
+/* It goes into a free neighbour, whose descriptor stays; where both are free, into the one before. */
 void tnri_tlsf_give(tnri_tlsf *tlsf, uint32_t index)
 {
-    tnri_tlsf_block *block = &tlsf->blocks[index];
+    tnri_tlsf_block *const blocks = tlsf->blocks;
+    tnri_tlsf_block *block = &blocks[index];
     const uint32_t before = block->before;
     const uint32_t after = block->after;
-    tlsf->free_units += block->units;
+    const uint32_t units = block->units;
+    tlsf->free_units += units;
     tlsf->blocks_out--;
     block->generation++;
-    if (tlsf->blocks[before].state == TNRI_TLSF_FREE) {
-        list_remove(tlsf, before);
-        block->offset = tlsf->blocks[before].offset;
-        block->units += tlsf->blocks[before].units;
-        block->before = tlsf->blocks[before].before;
-        tlsf->blocks[block->before].after = index;
-        spare_give(tlsf, before);
+    if (blocks[before].state == TNRI_TLSF_FREE) {
+        const uint32_t class = class_of(blocks[before].units);
+        uint32_t end = after;
+        blocks[before].units += units;
+        spare_give(tlsf, index);
+        if (blocks[after].state == TNRI_TLSF_FREE) {
+            list_remove(tlsf, after, class_of(blocks[after].units));
+            blocks[before].units += blocks[after].units;
+            end = blocks[after].after;
+            spare_give(tlsf, after);
+        }
+        blocks[before].after = end;
+        blocks[end].before = before;
+        list_move(tlsf, before, class);
+    } else if (blocks[after].state == TNRI_TLSF_FREE) {
+        const uint32_t class = class_of(blocks[after].units);
+        blocks[after].offset -= units;
+        blocks[after].units += units;
+        blocks[after].before = before;
+        blocks[before].after = after;
+        spare_give(tlsf, index);
+        list_move(tlsf, after, class);
+    } else {
+        block->state = TNRI_TLSF_FREE;
+        list_insert(tlsf, index, class_of(units));
     }
-    if (tlsf->blocks[after].state == TNRI_TLSF_FREE) {
-        list_remove(tlsf, after);
-        block->units += tlsf->blocks[after].units;
-        block->after = tlsf->blocks[after].after;
-        tlsf->blocks[block->after].before = index;
-        spare_give(tlsf, after);
-    }
-    list_insert(tlsf, index);
 }
 
 /* ---- Look -------------------------------------------------------------------------------------------------------- */
@@ -317,8 +427,8 @@ uint32_t tnri_tlsf_largest(const tnri_tlsf *tlsf)
         return 0U;
     }
     /* A larger block of the top class further down its list could not be had: a search would not get there. */
-    const uint32_t row = tnri_highest_bit(tlsf->row_map);
-    uint32_t index = tlsf->heads[row * TNRI_TLSF_COLUMNS + tnri_highest_bit(tlsf->row_bits[row])];
+    const uint32_t row = highest_of(tlsf->row_map);
+    uint32_t index = tlsf->heads[row * TNRI_TLSF_COLUMNS + highest_of(tlsf->row_bits[row])];
     uint32_t largest = 0U;
     for (uint32_t probe = 0; index != 0U && probe < TNRI_TLSF_PROBES; probe++) {
         if (tlsf->blocks[index].units > largest) {
@@ -378,9 +488,9 @@ const char *tnri_tlsf_check(const tnri_tlsf *tlsf)
     }
 
     uint64_t listed = 0;
-    uint64_t row_map = 0;
+    uint32_t row_map = 0;
     for (uint32_t row = 0; row < tlsf->rows; row++) {
-        uint64_t bits = 0;
+        uint32_t bits = 0;
         for (uint32_t column = 0; column < TNRI_TLSF_COLUMNS; column++) {
             const uint32_t class = row * TNRI_TLSF_COLUMNS + column;
             uint32_t previous = 0;
@@ -394,13 +504,13 @@ const char *tnri_tlsf_check(const tnri_tlsf *tlsf)
                 }
                 previous = index;
                 listed++;
-                bits |= UINT64_C(1) << column;
+                bits |= UINT32_C(1) << column;
             }
         }
         if (bits != tlsf->row_bits[row]) {
             return "the bits of a row do not match its lists";
         }
-        row_map |= (uint64_t)(bits != 0U) << row;
+        row_map |= (uint32_t)(bits != 0U) << row;
     }
     if (listed != free_blocks || row_map != tlsf->row_map) {
         return "the lists do not hold every free block";

@@ -9,7 +9,8 @@
  *   ring.c     chunks of page-locked memory                transfer.c  one transfer, step by step
  *   flight.c   transfers of views, and their tickets       copies.c    the calls of cuda.h
  *   between.c  two device objects
- *   kernels.c  kernels of our own on a device              nvrtc.c     their compiler; kernel_source.c: their text
+ *   kernels.c  kernels of our own on a device              nvrtc.c     their compiler; kernels/: their text
+ *   layouts.c  shapes and strides as kernels are told      kernel_images_none.c: builds without nvcc
  *   host.c     the program's own page-locked memory        box.c       a domain's read and write
  *
  * One mutex per device object guards everything of it; calls into the driver are made under it, but for the last wait of a
@@ -96,6 +97,7 @@ struct tnri_cuda_domain {
     uint64_t retained_bytes;
     tnri_memory *retained[64]; /* pinned, by power of two */
     uint64_t peers;            /* devices that may reach the pool, by ordinal */
+    bool orphan;               /* its engine has ended, its tensors had not: the device object closes it */
 };
 
 /* The program's page-locked memory. */
@@ -222,8 +224,8 @@ struct tnri_flight {
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------------------------- */
 
-enum { TNRI_KERNELS = 4, TNRI_PATH_BYTES = 512 };
-typedef enum tnri_kernel_state { TNRI_KERNELS_UNTRIED, TNRI_KERNELS_READY, TNRI_KERNELS_NONE } tnri_kernel_state;
+enum { TNRI_PATH_BYTES = 512 };
+typedef enum tnri_module_state { TNRI_MODULE_UNTRIED, TNRI_MODULE_LOADED, TNRI_MODULE_NONE } tnri_module_state;
 
 /* ---- The device object --------------------------------------------------------------------------------------------------------------- */
 
@@ -239,6 +241,7 @@ struct tnr_cuda_device {
     tnr_cuda_device_info info;
     tnr_cuda_statistics counts;
     int64_t max_pitch;
+    int multiprocessors;
     bool context_held; /* retained and not yet released */
     bool released;     /* the driver took that back */
     bool gone;         /* released, and nobody else had it: all that ran in it is over */
@@ -262,9 +265,9 @@ struct tnr_cuda_device {
     uint64_t domain_count;
     uint64_t managed_maps;       /* managed blocks mapped now */
     char nvrtc[TNRI_PATH_BYTES]; /* file of NVRTC; "": look for it */
-    tnri_kernel_state kernel_state;
-    CUmodule module;
-    CUfunction kernels[TNRI_KERNELS];
+    tnri_module_state module_states[TNRI_MODULES];
+    CUmodule modules[TNRI_MODULES];
+    CUfunction kernels[TNRI_KERNELS]; /* those that were asked for */
     char *ring;
     tnri_chunk chunks[TNRI_CHUNKS];
 };
@@ -346,13 +349,18 @@ tnr_status tnri_plan_issue(const char *op, tnr_cuda_lane *lane, const tnri_plan 
 
 /* -- nvrtc.c -- */
 
-/* An image of all kernels for this compute capability, in a record of the home; its length is the block's tag. */
-tnr_status tnri_nvrtc_compile(const char *op, const char *path, int major, int minor, tnr_domain *home,
-                              tnr_block *image);
+/* An image of a module for this compute capability, in a record of the home; its length is the block's tag. */
+tnr_status tnri_nvrtc_compile(const char *op, const char *path, tnri_module module, int major, int minor,
+                              tnr_domain *home, tnr_block *image);
 
 /* -- kernels.c: under the lock, context current -- */
 
-/* Are there kernels on this device? Finds out at the first call. */
+/*
+ * A kernel (tnri_kernel; -1 is answered TNR_ERR_UNSUPPORTED). Its module is loaded at the first call: the image that nvcc made if the
+ * device takes it (TENURE_CUDA_IMAGES=off: not tried), else what NVRTC makes. A module that could not be had is not tried again.
+ */
+tnr_status tnri_kernel_get(const char *op, tnr_cuda_device *device, int kernel, CUfunction *function);
+/* Can copies on this device go by kernels? */
 bool tnri_kernels_ready(const char *op, tnr_cuda_device *device);
 void tnri_kernels_end(tnr_cuda_device *device, bool current);
 /* Copy on the device; the pair's "away" is the target, its "host" the source, which must step on every axis or be broadcast. */

@@ -74,6 +74,7 @@ static tnr_status describe(const char *op, tnr_cuda_device *device, int ordinal)
     TNR_TRY(attribute(op, device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, &managed));
     TNR_TRY(attribute(op, device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &concurrent));
     info->numa_node = perhaps(device, ATTRIBUTE_HOST_NUMA_ID, TNR_NONE);
+    device->multiprocessors = perhaps(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     info->total_bytes = total;
     info->pools = pools != 0;
     info->managed = managed != 0;
@@ -324,6 +325,24 @@ static tnr_status wind_down(const char *op, tnr_cuda_device *device, bool curren
     return status;
 }
 
+/* Domains of engines that have ended. */
+static tnr_status close_orphans(tnr_cuda_device *device)
+{
+    for (;;) {
+        (void)pthread_mutex_lock(&device->mutex);
+        tnri_cuda_domain *own = device->domains;
+        while (own != NULL && !own->orphan) {
+            own = own->next;
+        }
+        tnr_domain *domain = own != NULL ? own->domain : NULL;
+        (void)pthread_mutex_unlock(&device->mutex);
+        if (domain == NULL) {
+            return TNR_OK;
+        }
+        TNR_TRY(tnr_domain_close(&domain));
+    }
+}
+
 tnr_status tnr_cuda_device_close(tnr_cuda_device **device)
 {
     static const char *const op = "cuda_device_close";
@@ -338,7 +357,11 @@ tnr_status tnr_cuda_device_close(tnr_cuda_device **device)
         return TNR_OK;
     }
     bool current;
+    const tnr_status orphans = close_orphans(closing);
     TNR_TRY(tnri_device_enter_ended(op, closing, &current));
+    if (orphans != TNR_OK && closing->poison == TNR_OK) {
+        return tnri_device_leave(closing, current, orphans);
+    }
     bool proved = false;
     const tnr_status status = wind_down(op, closing, current, &proved);
     if (closing->context_held) {

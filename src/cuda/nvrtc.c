@@ -73,9 +73,9 @@ static tnr_status run(const char *op, const compiler *of, program made, int majo
 {
     char architecture[64];
     name_architecture(major, minor, architecture);
-    const char *const options[] = {architecture, "--std=c++14"};
+    const char *const options[] = {architecture, "--std=c++17", "--fmad=false"};
     size_t bytes = 0;
-    if (of->compile(made, 2, options) != 0) {
+    if (of->compile(made, 3, options) != 0) {
         char said[TNR_ERROR_TEXT_BYTES];
         said[0] = '\0';
         if (of->log_bytes(made, &bytes) == 0 && bytes != 0 && bytes <= sizeof(said) && of->log(made, said) == 0) {
@@ -97,15 +97,37 @@ static tnr_status run(const char *op, const compiler *of, program made, int majo
     return TNR_OK;
 }
 
-tnr_status tnri_nvrtc_compile(const char *op, const char *path, int major, int minor, tnr_domain *home,
-                              tnr_block *image)
+/* "map.cu" among the files, and all of them as what it may include. */
+static const char *find_text(tnri_module module, int *count, const char **texts, const char **names)
+{
+    const char *const wanted = tnri_module_names[module];
+    const size_t length = strlen(wanted);
+    const char *text = NULL;
+    *count = 0;
+    for (const tnri_kernel_file *file = tnri_kernel_files; file->name != NULL && *count < TNRI_KERNEL_MOST_FILES; file++) {
+        if (strncmp(file->name, wanted, length) == 0 && strcmp(file->name + length, ".cu") == 0) {
+            text = file->text;
+        } else {
+            names[*count] = file->name;
+            texts[(*count)++] = file->text;
+        }
+    }
+    return text;
+}
+
+tnr_status tnri_nvrtc_compile(const char *op, const char *path, tnri_module module, int major, int minor,
+                              tnr_domain *home, tnr_block *image)
 {
     compiler of;
+    const char *texts[TNRI_KERNEL_MOST_FILES];
+    const char *names[TNRI_KERNEL_MOST_FILES];
+    int count;
     void *library = open_library(path);
     TNR_REQUIRE(library != NULL && fill(library, &of), TNR_ERR_UNSUPPORTED,
                 "%s: there is no NVRTC here (TENURE_NVRTC names its file)", op);
     program made = NULL;
-    TNR_REQUIRE(of.create(&made, tnri_kernel_source, "tenure.cu", 0, NULL, NULL) == 0, TNR_ERR_BACKEND,
+    const char *text = find_text(module, &count, texts, names);
+    TNR_REQUIRE(of.create(&made, text, tnri_module_names[module], count, texts, names) == 0, TNR_ERR_BACKEND,
                 "%s: NVRTC takes no program", op);
     const tnr_status status = run(op, &of, made, major, minor, home, image);
     (void)of.destroy(&made);

@@ -85,9 +85,12 @@ static void run_piece(void *context, int64_t piece)
     tnri_copy_plan_run(all->plan, piece, all->count);
 }
 
-void tnri_copy_on_lanes(tnr_engine *engine, size_t width, int rank, const int64_t *shape, void *target,
-                        const int64_t *target_strides, const void *source, const int64_t *source_strides)
+tnr_status tnri_copy_on_lanes(tnr_engine *engine, size_t width, int rank, const int64_t *shape, void *target,
+                              const int64_t *target_strides, const void *source, const int64_t *source_strides)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_device_copy_elements(engine, width, rank, shape, target, target_strides, source, source_strides);
+    }
     uint64_t bytes = width;
     for (int i = 0; i < rank; ++i) {
         bytes *= (uint64_t)shape[i]; /* fits, or some extent is 0 and then so is this */
@@ -99,13 +102,18 @@ void tnri_copy_on_lanes(tnr_engine *engine, size_t width, int rank, const int64_
     pieces all = {&plan, lanes == 1 ? 1 : 4 * (int64_t)lanes};
     all.count = all.count < plan.blocks ? all.count : plan.blocks;
     tnri_engine_run(engine, lanes, all.count, run_piece, &all);
+    return TNR_OK;
 }
 
-void tnri_box_run_on_lanes(tnr_engine *engine, const tnri_box *box)
+tnr_status tnri_box_run_on_lanes(tnr_engine *engine, const tnri_box *box)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_device_copy_elements(engine, box->width, box->rank, box->shape, box->target, box->target_strides,
+                                         box->source, box->source_strides);
+    }
     const bool zeros = box->source == NULL;
-    tnri_copy_on_lanes(engine, box->width, box->rank, box->shape, box->target, box->target_strides,
-                       zeros ? (const void *)&zero : box->source, zeros ? still : box->source_strides);
+    return tnri_copy_on_lanes(engine, box->width, box->rank, box->shape, box->target, box->target_strides,
+                              zeros ? (const void *)&zero : box->source, zeros ? still : box->source_strides);
 }
 
 /* ---- Strips --------------------------------------------------------------------------------------------------------- */
@@ -185,6 +193,7 @@ void tnri_patches_begin(tnr_engine *engine, const tnri_box *whole, uint64_t run,
 {
     patches->engine = engine;
     patches->count = 0;
+    patches->status = TNR_OK;
     tnri_strips_make(engine, whole, run, &patches->strips);
 }
 
@@ -205,22 +214,27 @@ static void run_strips(void *context, int64_t piece)
     }
 }
 
-void tnri_patches_end(tnri_patches *patches)
+tnr_status tnri_patches_end(tnri_patches *patches)
 {
     if (patches->count > 0) {
         tnri_engine_run(patches->engine, patches->strips.lanes, patches->strips.pieces, run_strips, patches);
     }
     patches->count = 0;
+    return patches->status;
 }
 
 void tnri_patches_add(tnri_patches *patches, const tnri_box *box, int axis, int64_t at, int64_t step)
 {
+    if (tnri_is_device(patches->engine)) {
+        patches->status = patches->status == TNR_OK ? tnri_box_run_on_lanes(patches->engine, box) : patches->status;
+        return;
+    }
     if (patches->strips.pieces == 1 && patches->strips.block == patches->strips.extent) { /* all of it at once */
         run_part(&patches->strips, box);
         return;
     }
     if (patches->count == TNRI_PATCHES) {
-        tnri_patches_end(patches);
+        (void)tnri_patches_end(patches);
     }
     tnri_patch *patch = &patches->patch[patches->count++];
     patch->box = *box;

@@ -35,6 +35,13 @@ static tnr_status begin(tnr_engine *engine, joined *call, const tnr_view *const 
         call->operands[1 + i].view = inputs[i];
         call->operands[1 + i].write = false;
     }
+    if (tnri_is_device(engine)) {
+        const tnri_device_frame frame = {op,          call->operands, call->count, TNRI_APART,          target.into,
+                                         call->dtype, call->rank,     call->shape, TNR_ALLOCATION_COPY, &call->output};
+        TNR_TRY(tnri_device_begin(engine, &frame));
+        call->out = call->operands[0].view;
+        return TNR_OK;
+    }
     if (target.into != NULL) {
         call->out = &target.into->view;
         call->operands[0].view = call->out;
@@ -53,15 +60,28 @@ static tnr_status begin(tnr_engine *engine, joined *call, const tnr_view *const 
     return TNR_OK;
 }
 
-static tnr_status end(tnr_engine *engine, joined *call, tnri_target target)
+/* Leases back, and the new tensor is there. */
+static tnr_status give_back(tnr_engine *engine, joined *call, tnri_target target, tnr_status status)
+{
+    if (tnri_is_device(engine)) {
+        return tnri_device_end(engine, call->operands, call->count, &call->output, target, status);
+    }
+    if (target.into != NULL) {
+        return tnri_access_end(call->operands, 1 + call->count);
+    }
+    return tnri_output_end(&call->output, tnri_access_end(call->operands + 1, call->count), target.made);
+}
+
+static tnr_status end(tnr_engine *engine, joined *call, tnri_target target, tnr_status status)
 {
     const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);
     if (target.into != NULL) { /* before the lease goes: after it nothing keeps the owner's domain */
-        tnri_ledger_copy(target.into->view.root->domain, TNR_COPY_CONCATENATE, bytes);
-        return tnri_access_end(call->operands, 1 + call->count);
+        if (TNRI_LIKELY(status == TNR_OK)) {
+            tnri_ledger_copy(target.into->view.root->domain, TNR_COPY_CONCATENATE, bytes);
+        }
+        return give_back(engine, call, target, status);
     }
-    const tnr_status ended = tnri_access_end(call->operands + 1, call->count);
-    TNR_TRY(tnri_output_end(&call->output, ended, target.made));
+    TNR_TRY(give_back(engine, call, target, status));
     tnri_ledger_copy(engine->output, TNR_COPY_CONCATENATE, bytes);
     return TNR_OK;
 }
@@ -116,10 +136,27 @@ static void run_piece(void *context, int64_t piece)
     }
 }
 
-static void compute(tnr_engine *engine, const joined *call, int axis)
+static tnr_status join_on_device(tnr_engine *engine, const joined *call, int axis)
+{
+    int64_t begin = 0;
+    for (int i = 0; i < call->count; ++i) {
+        tnri_box box;
+        input_box(call, axis, i, begin, &box);
+        if (call->operands[1 + i].data != NULL) {
+            TNR_TRY(tnri_box_run_on_lanes(engine, &box));
+        }
+        begin += call->operands[1 + i].view->shape[axis];
+    }
+    return TNR_OK;
+}
+
+static tnr_status compute(tnr_engine *engine, const joined *call, int axis)
 {
     if (tnri_shape_extent_bytes(call->dtype, call->rank, call->shape) == 0) {
-        return;
+        return TNR_OK;
+    }
+    if (tnri_is_device(engine)) {
+        return join_on_device(engine, call, axis);
     }
     tnri_box whole;
     tnri_box_make(&whole, call->out, call->operands[0].data, NULL, call->out->strides);
@@ -132,6 +169,7 @@ static void compute(tnr_engine *engine, const joined *call, int axis)
         all.strips.block = all.strips.extent;
     }
     tnri_engine_run(engine, all.strips.lanes, all.strips.pieces, run_piece, &all);
+    return TNR_OK;
 }
 
 /*
@@ -210,8 +248,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *const *inputs, int 
     TNR_TRY(join_shapes(inputs, count, axis, &call));
     TNR_TRY(tnri_check_into(op_concatenate.name, target.into, call.dtype, call.rank, call.shape));
     TNR_TRY(count < STACK_OPERANDS ? begin(engine, &call, inputs, target) : begin_many(engine, &call, inputs, target));
-    compute(engine, &call, axis);
-    return end(engine, &call, target);
+    return end(engine, &call, target, compute(engine, &call, axis));
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *const *inputs, int count, int axis, tnri_target target)

@@ -9,11 +9,11 @@
 static const tnri_rearrangement op_embed = {"embed_diagonal", TNR_COPY_EMBED_DIAGONAL};
 
 /* `axis` of a and the new axis `at` of the output. */
-static void compute(tnr_engine *engine, const tnr_view *a, int axis, int at, const tnri_call *call)
+static tnr_status compute(tnr_engine *engine, const tnr_view *a, int axis, int at, const tnri_call *call)
 {
     const tnr_view *out = call->out;
     if (tnri_shape_extent_bytes(out->dtype, out->rank, out->shape) == 0) {
-        return;
+        return TNR_OK;
     }
     tnri_patches patches;
     tnri_box box;
@@ -38,7 +38,7 @@ static void compute(tnr_engine *engine, const tnr_view *a, int axis, int at, con
     }
     /* along either axis of the square the diagonal has the same indices */
     tnri_patches_add(&patches, &box, cut == at ? axis : cut < at ? cut : cut - 1, 0, 1);
-    tnri_patches_end(&patches);
+    return tnri_patches_end(&patches);
 }
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, int axis, int at, tnri_target target)
@@ -65,8 +65,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, int axis, int at
     call.aliasing = TNRI_APART;
     call.operands[1].view = a;
     TNR_TRY(tnri_rearrange_begin(engine, &op_embed, &call, target));
-    compute(engine, a, axis, at, &call);
-    return tnri_rearrange_end(engine, &op_embed, &call, target);
+    return tnri_rearrange_end(engine, &op_embed, &call, target, compute(engine, a, axis, at, &call));
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *a, int axis, int at, tnri_target target)

@@ -53,6 +53,14 @@ tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *c
         held->operands[i].view = operands[i - 1];
         held->operands[i].write = false;
     }
+    if (tnri_is_device(engine)) {
+        const tnri_device_frame frame = {
+            op,    held->operands,        count,        aliasing, target.into, operands[0]->dtype, rank,
+            shape, TNR_ALLOCATION_OUTPUT, &held->output};
+        TNR_TRY(tnri_device_begin(engine, &frame));
+        held->out_strides = held->operands[0].view->strides;
+        return TNR_OK;
+    }
     if (target.into != NULL) {
         held->operands[0].view = &target.into->view;
         held->operands[0].write = true;
@@ -73,8 +81,11 @@ tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *c
 }
 
 /* Inputs first: when one of them cannot be given back, the new tensor is not made. */
-tnr_status tnri_held_end(tnri_held *held, tnri_target target, tnr_status status)
+tnr_status tnri_held_end(tnr_engine *engine, tnri_held *held, tnri_target target, tnr_status status)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_device_end(engine, held->operands, held->count, &held->output, target, status);
+    }
     if (target.into != NULL) {
         const tnr_status ended = tnri_access_end(held->operands, 1 + held->count);
         return status == TNR_OK ? ended : status;
@@ -101,7 +112,7 @@ static TNRI_NOINLINE tnr_status run_found(tnr_engine *engine, const tnri_asked *
     TNR_TRY(tnri_held_begin(asked->op, engine, asked->operands, asked->count, aliasing_of(asked), recipe->rank,
                             recipe->shape, target, &held));
     const tnri_run run = {engine, NULL, asked->operands[0]->dtype, &asked->finish, held.operands};
-    return tnri_held_end(&held, target, tnri_recipe_run(recipe, &run));
+    return tnri_held_end(engine, &held, target, tnri_recipe_run(recipe, &run));
 }
 
 /* Keys are long, and of no use while something is planned or run: each of these two has one in a frame of its own. */
@@ -132,11 +143,11 @@ static TNRI_NOINLINE tnr_status run_anew(tnr_engine *engine, const tnri_company 
     const tnri_run run = {engine, company, of.equation.dtype, &asked->finish, held.operands};
     tnri_recipe *recipe = remember ? room_for(engine, asked, tnri_recipe_room(&of)) : NULL;
     if (recipe == NULL) {
-        return tnri_held_end(&held, target, tnri_made_of_run(&of, &run));
+        return tnri_held_end(engine, &held, target, tnri_made_of_run(&of, &run));
     }
     tnri_recipe_make(engine, &of, recipe);
     tnri_plan_cache_keep(engine->plans, recipe);
-    return tnri_held_end(&held, target, tnri_recipe_run(recipe, &run));
+    return tnri_held_end(engine, &held, target, tnri_recipe_run(recipe, &run));
 }
 
 tnr_status tnri_asked_run(tnr_engine *engine, const tnri_asked *asked, tnri_target target)

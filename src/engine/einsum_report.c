@@ -117,7 +117,8 @@ tnr_status tnri_einsum_consider(const char *op, const char *equation, const tnr_
     TNR_TRY(tnri_operands_check(op, operands, count, NULL));
     TNR_TRY(tnri_equation_read(op, equation, operands, count, e));
     if (!tnri_has_product(e->dtype)) {
-        return tnri_fail_unsupported(op, e->dtype);
+        (void)tnri_fail_unsupported(op, e->dtype);
+        return TNR_ERR_UNSUPPORTED; /* in a word that analyzers see */
     }
     tnr_einsum_options taken = TNR_EINSUM_OPTIONS;
     TNR_TRY(tnri_einsum_options_take(op, options, count, &taken));
@@ -137,7 +138,7 @@ tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands
     static const char *const op = "einsum_path";
     TNR_REQUIRE(path != NULL, TNR_ERR_ARGUMENT, "einsum_path: path is NULL");
     tnri_equation e;
-    tnri_path found;
+    tnri_path found = {0};
     tnri_einsum_plan plan;
     TNR_TRY(tnri_einsum_consider(op, equation, operands, count, options, &e, &found, &plan));
     tnri_path_report(&e, &found, &plan, path);

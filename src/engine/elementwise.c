@@ -59,6 +59,21 @@ static tnr_dtype result_of(const tnri_operation *op, tnr_dtype dtype)
 
 #define INDEX_TEXT 21 /* characters of one index: ", " and 19 digits */
 
+static TNRI_NOINLINE tnr_status fail_at(const tnri_operation *op, int rank, const int64_t *index)
+{
+    char text[INDEX_TEXT * TNR_MAX_RANK + 1];
+    char *end = text;
+    for (int i = 0; i < rank; ++i) {
+        if (i > 0) {
+            *end++ = ',';
+            *end++ = ' ';
+        }
+        end += tnri_put_decimal(end, (uint64_t)index[i]);
+    }
+    *end = '\0';
+    return tnri_fail(TNR_ERR_NUMERIC, "%s: %s at index [%s] of b", op->name, op->forbidden, text);
+}
+
 /* The index of the first element that the scan finds, in the view's own order, for the text: nothing is fast here any more. */
 static TNRI_NOINLINE tnr_status fail_forbidden(const tnri_operation *op, const tnr_view *view, const char *data,
                                                tnri_run_scan scan)
@@ -80,17 +95,7 @@ static TNRI_NOINLINE tnr_status fail_forbidden(const tnri_operation *op, const t
             }
         }
     }
-    char text[INDEX_TEXT * TNR_MAX_RANK + 1];
-    char *end = text;
-    for (int i = 0; i < view->rank; ++i) {
-        if (i > 0) {
-            *end++ = ',';
-            *end++ = ' ';
-        }
-        end += tnri_put_decimal(end, (uint64_t)index[i]);
-    }
-    *end = '\0';
-    return tnri_fail(TNR_ERR_NUMERIC, "%s: %s at index [%s] of b", op->name, op->forbidden, text);
+    return fail_at(op, view->rank, index);
 }
 
 /* ---- From operands to kernels --------------------------------------------------------------------------------------------------- */
@@ -231,6 +236,64 @@ static TNRI_NOINLINE tnr_status compute_apart(tnr_engine *engine, const tnri_ope
     return TNR_OK;
 }
 
+#if TNRI_DEVICES
+
+/* ---- On a device ----------------------------------------------------------------------------------------------------------------- */
+
+/* The text of fail_forbidden, by the element's number in the view's order. */
+static tnr_status fail_scanned(const tnri_operation *op, const tnr_view *view, int64_t number)
+{
+    int64_t index[TNR_MAX_RANK];
+    for (int i = 0; i < view->rank; ++i) {
+        index[i] = number % view->shape[i];
+        number /= view->shape[i];
+    }
+    return fail_at(op, view->rank, index);
+}
+
+static tnr_status compute_on_device(tnr_engine *engine, const tnri_operation *op, const tnri_call *call, int lifted)
+{
+    const tnr_view *last = call->operands[call->inputs].view;
+    tnri_device_map map = {.op = op->name,
+                           .code = (tnri_elementwise_code)op->code,
+                           .inputs = call->inputs,
+                           .from = lifted == 2 ? call->dtype : last->dtype,
+                           .to = call->dtype,
+                           .lifted = lifted,
+                           .rank = call->rank,
+                           .shape = call->shape};
+    for (int i = 0; i < call->rank; ++i) {
+        if (call->shape[i] == 0) {
+            return TNR_OK;
+        }
+    }
+    if (op->forbidden != NULL && op->scans[engine->isa][last->dtype] != NULL) {
+        const tnri_device_find what = op->code == TNRI_DO_POW ? TNRI_FIND_NEGATIVE : TNRI_FIND_ZERO;
+        int64_t found = -1;
+        TNR_TRY(engine->device->find(engine->device_state, what, last, call->operands[call->inputs].data, &found));
+        if (found >= 0) {
+            return fail_scanned(op, last, found);
+        }
+    }
+    for (int k = 0; k <= call->inputs; ++k) {
+        const int from = op->swaps && k > 0 ? 3 - k : k;
+        const tnr_view *view = call->operands[from].view;
+        map.data[k] = call->operands[from].data;
+        map.strides[k] = view->rank == 0 ? still : view->strides;
+        map.widths[k] = tnr_dtype_size(view->dtype);
+    }
+    return engine->device->map(engine->device_state, &map);
+}
+
+static TNRI_COLD tnr_status run_on_device(tnr_engine *engine, const tnri_operation *op, tnri_call *call, int lifted,
+                                          tnri_target target)
+{
+    TNR_TRY(tnri_device_call_begin(engine, call, target));
+    return tnri_device_call_end(engine, call, target, compute_on_device(engine, op, call, lifted));
+}
+
+#endif
+
 /* `inputs`, 1 to 3, is a constant where this is inlined; views beyond it are not looked at. */
 static INLINED tnr_status inside(tnr_engine *engine, const tnri_operation *op, const int inputs, const tnr_view *a,
                                  const tnr_view *b, const tnr_view *c, tnri_target target)
@@ -287,14 +350,19 @@ static INLINED tnr_status inside(tnr_engine *engine, const tnri_operation *op, c
     call.operands[1].view = a;
     call.operands[2].view = b;
     call.operands[3].view = c;
-    TNR_TRY(tnri_call_begin(engine, &call, target));
+#if TNRI_DEVICES
+    if (tnri_is_device(engine)) {
+        return run_on_device(engine, op, &call, lifted, target);
+    }
+#endif
+    TNR_TRY(tnri_call_begin_here(engine, &call, target));
     tnr_status status = TNR_OK;
     if (inputs == 2 && TNRI_UNLIKELY(op->forbidden != NULL || lifted != 0)) {
         status = compute_apart(engine, op, &call, lifted, kernel);
     } else {
         compute(engine, op, &call, inputs, kernel);
     }
-    return tnri_call_end(&call, target, status);
+    return tnri_call_end_here(&call, target, status);
 }
 
 TNRI_NOINLINE tnr_status tnri_elementwise_one(tnr_engine *engine, const tnri_operation *op, const tnr_view *a,

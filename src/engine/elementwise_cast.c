@@ -7,6 +7,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_F32]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_F32,
             .inputs = {"a"},
@@ -17,6 +18,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_F64]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_F64,
             .inputs = {"a"},
@@ -27,6 +29,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_C32]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_C32,
             .inputs = {"a"},
@@ -37,6 +40,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_C64]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_C64,
             .inputs = {"a"},
@@ -47,6 +51,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_I32]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_I32,
             .inputs = {"a"},
@@ -57,6 +62,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_I64]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_I64,
             .inputs = {"a"},
@@ -67,6 +73,7 @@ static const tnri_operation casts[TNR_DTYPE_END] = {
         {
             .name = "cast",
             .rows = TNRI_ROWS(tnri_cast_kernels, to[TNR_BOOL]),
+            .code = TNRI_DO_CAST,
             .rule = TNRI_TO_RESULT,
             .result = TNR_BOOL,
             .inputs = {"a"},

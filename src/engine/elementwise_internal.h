@@ -26,6 +26,7 @@ typedef struct tnri_operation {
     bool swaps;                           /* the kernel takes its two inputs in the other order */
     bool takes_stream;                    /* the kernel takes the hint */
     bool to_nearest;      /* its functions are right only where rounding is to nearest: it is, meanwhile */
+    uint8_t code;         /* tnri_elementwise_code: what it is to a device */
     uint32_t picoseconds; /* of arithmetic per element, on one CPU; rough */
     /* What must not be in input 2, if it is of integers, or NULL; and what the error says it is. */
     const tnri_run_scan *scans[TNRI_ISA_END];

@@ -90,6 +90,9 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
     tnr_engine *made = record.address;
     atomic_init(&made->busy, 0U);
     atomic_init(&made->plan_count, 0U);
+#if TNRI_DEVICES
+    atomic_init(&made->registered, 0U);
+#endif
     made->domain = domain;
     made->pool = pool;
     made->output = taken.output != NULL ? taken.output : pool;
@@ -119,6 +122,10 @@ tnr_status tnri_engine_check_unused(const char *op, const tnr_engine *engine)
     const unsigned plans = atomic_load_explicit(&engine->plan_count, memory_order_relaxed);
     TNR_REQUIRE(plans == 0, TNR_ERR_BUSY, "%s: plans of the engine that are left: %d (tnr_plan_destroy)", op,
                 (int)plans);
+#if TNRI_DEVICES
+    TNR_REQUIRE(atomic_load_explicit(&engine->registered, memory_order_relaxed) == 0, TNR_ERR_BUSY,
+                "%s: a machine knows the engine: tnr_machine_unregister", op);
+#endif
     return TNR_OK;
 }
 
@@ -126,7 +133,8 @@ tnr_status tnri_engine_end(tnr_engine *engine)
 {
     tnr_domain *pool = engine->pool;
     tnr_status status = tnri_engine_check_unused("engine_destroy", engine);
-    if (status == TNR_OK) { /* first of all, for it is the one step that may be refused */
+    if (status == TNR_OK &&
+        (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
         status = tnr_domain_close(&pool);
     }
     if (status != TNR_OK) {
@@ -141,7 +149,14 @@ tnr_status tnri_engine_end(tnr_engine *engine)
     if (engine->topology != NULL) {
         tnri_topology_unuse(engine->topology);
     }
-    tnri_domain_unuse(engine->pool);
+    if (!TNRI_DEVICES || engine->pool != NULL) {
+        tnri_domain_unuse(engine->pool);
+    }
+#if TNRI_DEVICES
+    if (tnri_is_device(engine)) {
+        engine->device->destroy(engine->device_state);
+    }
+#endif
     tnri_record_give(domain, &record);
     tnri_domain_unuse(domain);
     return TNR_OK;
@@ -208,9 +223,21 @@ tnr_status tnr_engine_describe(const tnr_engine *engine, tnr_engine_info *info)
         info->cpus = *tnri_team_cpus(engine->team);
     }
     info->isa = tnri_isa_name(engine->isa);
-    info->blas = tnri_product_source_name(engine->products);
+    info->kind = "cpu";
+    info->device = TNR_NONE;
     info->l2_bytes = engine->l2_bytes;
     info->l3_bytes = engine->l3_bytes;
+#if TNRI_DEVICES
+    if (tnri_is_device(engine)) {
+        info->kind = engine->device->kind;
+        info->device = engine->device_number;
+        info->isa = engine->device->kind;
+        info->blas = "own";
+        engine->device->describe(engine->device_state, info);
+        return TNR_OK;
+    }
+#endif
+    info->blas = tnri_product_source_name(engine->products);
     return TNR_OK;
 }
 
@@ -253,8 +280,21 @@ tnr_status tnri_engine_hold(tnr_engine *engine, uint64_t held, uint64_t behind, 
     TNR_REQUIRE(tnri_add_u64(held, behind, &bytes) && bytes <= (uint64_t)INT64_MAX, TNR_ERR_OVERFLOW,
                 "%s: scratch of %llu and %llu bytes does not fit 63 bits", engine->op, TNRI_LLU(held),
                 TNRI_LLU(behind));
+#if TNRI_DEVICES
+    if (tnri_is_device(engine)) { /* behind is for kernels of CPUs */
+        return engine->device->scratch(engine->device_state, held, data);
+    }
+#endif
     TNR_TRY(tnri_engine_scratch(engine, bytes, data));
     engine->held = held;
+    return TNR_OK;
+}
+
+tnr_status tnri_engine_reserve(tnr_engine *engine, uint64_t held, uint64_t behind)
+{
+    void *data;
+    TNR_TRY(tnri_engine_hold(engine, held, behind, &data));
+    tnri_engine_let_go(engine);
     return TNR_OK;
 }
 

@@ -10,7 +10,7 @@
 #ifndef TENURE_ENGINE_INTERNAL_H
 #define TENURE_ENGINE_INTERNAL_H
 
-#include "../storage/storage.h"
+#include "device.h"
 #include "tenure/elementwise.h"
 #include "tenure/product.h"
 #include "tenure/reduction.h"
@@ -28,6 +28,16 @@
 #define TNRI_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define TNRI_INDEPENDENT
+#endif
+
+/* Are there engines that are not of CPUs (device.h)? Not in bounded builds: nothing of them is left there. */
+#ifndef TNRI_DEVICES
+#define TNRI_DEVICES 1
+#endif
+#if TNRI_DEVICES
+#define tnri_is_device(engine) TNRI_UNLIKELY((engine)->device != NULL)
+#else
+#define tnri_is_device(engine) false
 #endif
 
 typedef struct tnri_team tnri_team;
@@ -55,6 +65,12 @@ struct tnr_engine {
     tnr_block record;              /* this struct */
     const char *op;                /* of the operation that is running, or ran last: for texts */
     uint64_t held; /* bytes at the scratch's begin that the operation which is running keeps things in */
+#if TNRI_DEVICES
+    const tnri_device_table *device; /* NULL: an engine of CPUs */
+    void *device_state;
+    int device_number;
+    atomic_uint registered; /* with so many machines: 0 or 1 */
+#endif
 };
 
 /* Where a result goes: into a view of the caller's, or to a new tensor. Exactly one is not NULL. */
@@ -95,6 +111,9 @@ tnr_status tnri_engine_scratch(tnr_engine *engine, uint64_t bytes, void **data);
  * takes behind these. Then tnri_engine_scratch fails rather than move it. Until tnri_engine_let_go.
  */
 tnr_status tnri_engine_hold(tnr_engine *engine, uint64_t held, uint64_t behind, void **data);
+
+/* Take now what tnri_engine_hold of so many bytes would take. */
+tnr_status tnri_engine_reserve(tnr_engine *engine, uint64_t held, uint64_t behind);
 static inline void tnri_engine_let_go(tnr_engine *engine) { engine->held = 0; }
 
 /* As tnr_engine_destroy, for a thread that is inside: on failure it is outside again and nothing has changed. */
@@ -144,6 +163,43 @@ typedef struct tnri_call {
     tnri_output output;
 } tnri_call;
 
+/* ---- The same on a device (device.c): nothing of this is called where TNRI_DEVICES is 0 ---------------------------------------------- */
+
+/* What a call's frame needs; operands[1..inputs] have their views, operands[0] is what is written. */
+typedef struct tnri_device_frame {
+    const char *op;
+    tnri_operand *operands;
+    int inputs;
+    tnri_aliasing aliasing;
+    const tnr_view_mut *into; /* NULL: a new tensor of the following */
+    tnr_dtype dtype;
+    int rank;
+    const int64_t *shape;
+    tnr_allocation_reason reason;
+    tnri_output *output;
+} tnri_device_frame;
+
+tnr_status tnri_device_begin(tnr_engine *engine, const tnri_device_frame *frame) TNRI_COLD;
+tnr_status tnri_device_end(tnr_engine *engine, tnri_operand *operands, int inputs, tnri_output *output,
+                           tnri_target target, tnr_status status) TNRI_COLD;
+tnr_status tnri_device_call_begin(tnr_engine *engine, tnri_call *call, tnri_target target) TNRI_COLD;
+tnr_status tnri_device_call_end(tnr_engine *engine, tnri_call *call, tnri_target target, tnr_status status) TNRI_COLD;
+
+/* Entries of the table, for any extents. */
+tnr_status tnri_device_copy_elements(tnr_engine *engine, size_t width, int rank, const int64_t *shape, void *target,
+                                     const int64_t *target_strides, const void *source,
+                                     const int64_t *source_strides) TNRI_COLD;
+tnr_status tnri_device_fill(tnr_engine *engine, const tnr_view *out, char *target, const void *value) TNRI_COLD;
+tnr_status tnri_device_reduce(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, const int64_t *spread,
+                              const char *source, tnr_dtype to, char *target) TNRI_COLD;
+tnr_status tnri_device_arg(tnr_engine *engine, bool smallest, const tnr_view *a, int axis, const tnr_view *out,
+                           const char *source, char *target) TNRI_COLD;
+tnr_status tnri_device_reshape(tnr_engine *engine, const tnr_view *out, char *target, const tnr_view *a,
+                               const char *source) TNRI_COLD;
+tnr_status tnri_device_one(tnr_engine *engine, tnr_dtype dtype, const void **data) TNRI_COLD;
+
+/* ---- Begin and end ----------------------------------------------------------------------------------------------------------------- */
+
 /* tnri_call_begin for a new tensor. */
 tnr_status tnri_call_begin_new(tnr_engine *engine, tnri_call *call);
 tnr_status tnri_call_end_new(tnri_call *call, tnr_tensor **made, tnr_status status);
@@ -152,7 +208,7 @@ tnr_status tnri_call_end_new(tnri_call *call, tnr_tensor **made, tnr_status stat
  * Lease inputs and output, or lease the inputs and make the new tensor's bytes. On failure nothing is held or counted: a
  * stale or busy input leaves no trace in any domain.
  */
-static inline tnr_status tnri_call_begin(tnr_engine *engine, tnri_call *call, tnri_target target)
+static inline tnr_status tnri_call_begin_here(tnr_engine *engine, tnri_call *call, tnri_target target)
 {
     for (int i = 1; i <= call->inputs; ++i) {
         call->operands[i].write = false;
@@ -166,17 +222,29 @@ static inline tnr_status tnri_call_begin(tnr_engine *engine, tnri_call *call, tn
     return tnri_access_begin(call->op, call->operands, 1 + call->inputs, call->aliasing);
 }
 
+static inline tnr_status tnri_call_begin(tnr_engine *engine, tnri_call *call, tnri_target target)
+{
+    return tnri_is_device(engine) ? tnri_device_call_begin(engine, call, target)
+                                  : tnri_call_begin_here(engine, call, target);
+}
+
 /*
  * Give everything back, also when one of the domains fails at it: then, or with a status other than TNR_OK, the new tensor
  * does not exist. What was written into a caller's view cannot be undone.
  */
-static inline tnr_status tnri_call_end(tnri_call *call, tnri_target target, tnr_status status)
+static inline tnr_status tnri_call_end_here(tnri_call *call, tnri_target target, tnr_status status)
 {
     if (target.into == NULL) {
         return tnri_call_end_new(call, target.made, status);
     }
     const tnr_status ended = tnri_access_end(call->operands, 1 + call->inputs);
     return status == TNR_OK ? ended : status;
+}
+
+static inline tnr_status tnri_call_end(tnr_engine *engine, tnri_call *call, tnri_target target, tnr_status status)
+{
+    return tnri_is_device(engine) ? tnri_device_call_end(engine, call, target, status)
+                                  : tnri_call_end_here(call, target, status);
 }
 
 /* ---- Checks of descriptors -------------------------------------------------------------------------------------------------- */

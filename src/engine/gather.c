@@ -205,13 +205,13 @@ static void run_piece(void *context, int64_t piece)
     }
 }
 
-static void compute(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
-                    const tnri_call *call)
+static tnr_status compute(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                          const tnri_call *call)
 {
     const tnr_view *a = call->operands[1].view;
     const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);
     if (bytes == 0) {
-        return;
+        return TNR_OK;
     }
     gathering all = {.windows = windows, .steps = steps, .elements = 1, .cut = -1};
     all.window.width = tnr_dtype_size(call->dtype);
@@ -224,6 +224,9 @@ static void compute(tnr_engine *engine, const tnri_windows *windows, const tnri_
         all.window.source_strides[i] = a->strides[windows->tensor_axes[i]];
         all.elements *= windows->window_shape[i];
     }
+    if (tnri_is_device(engine)) {
+        return tnri_device_gather(engine, windows, steps, &all.window);
+    }
     const int lanes = tnri_engine_lanes(engine, 2 * tnri_move_time(bytes));
     if (lanes > 1 && windows->vectors < 2 * (int64_t)lanes) {
         all.cut = tnri_box_cut_axis(&all.window, UINT64_MAX, lanes);
@@ -232,6 +235,7 @@ static void compute(tnr_engine *engine, const tnri_windows *windows, const tnri_
     const int64_t most = lanes == 1 ? 1 : 4 * (int64_t)lanes;
     all.pieces = extent < most ? extent : most;
     tnri_engine_run(engine, lanes, all.pieces, run_piece, &all);
+    return TNR_OK;
 }
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *indices,
@@ -255,10 +259,9 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
                        &steps);
     const tnr_status status = tnri_windows_check(engine, "gather", &windows, &steps);
     if (status != TNR_OK) {
-        return tnri_call_end(&call, target, status);
+        return tnri_call_end(engine, &call, target, status);
     }
-    compute(engine, &windows, &steps, &call);
-    return tnri_rearrange_end(engine, &op_gather, &call, target);
+    return tnri_rearrange_end(engine, &op_gather, &call, target, compute(engine, &windows, &steps, &call));
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_index_options *options,

@@ -355,21 +355,93 @@ static void check_piece(void *context, int64_t piece)
     }
 }
 
+static tnr_status fail_stray(const char *op, const tnri_windows *windows, const stray *found)
+{
+    return tnri_fail(TNR_ERR_BOUNDS, "%s: index %lld of vector %lld, expected 0 to %lld for axis %d", op,
+                     TNRI_LL(found->value), TNRI_LL(found->vector), TNRI_LL(windows->limits[found->entry]),
+                     windows->entry_axes[found->entry]);
+}
+
+#if TNRI_DEVICES
+void tnri_windows_for_device(const tnri_windows *windows, const tnri_window_steps *steps, tnri_device_windows *all)
+{
+    *all = (tnri_device_windows){.wide = windows->wide,
+                                 .overlap = windows->spread,
+                                 .vectors = windows->vectors,
+                                 .indices = steps->indices,
+                                 .entries = windows->entries,
+                                 .entry_step = steps->entry,
+                                 .limits = windows->limits,
+                                 .tensor_steps = steps->tensor,
+                                 .batch_rank = steps->batch_rank,
+                                 .batch_shape = steps->batch_shape,
+                                 .batch_indices = steps->batch,
+                                 .batch_result = steps->result,
+                                 .window_rank = windows->window_rank,
+                                 .window_shape = windows->window_shape};
+}
+
+tnr_status tnri_device_gather(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                              const tnri_box *window)
+{
+    tnri_device_windows all;
+    tnri_windows_for_device(windows, steps, &all);
+    all.width = window->width;
+    all.tensor = (char *)(uintptr_t)window->source;
+    all.result = window->target;
+    all.window_tensor = window->source_strides;
+    all.window_result = window->target_strides;
+    return engine->device->gather(engine->device_state, &all);
+}
+
+tnr_status tnri_device_scatter(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                               const tnri_box *window, tnr_dtype dtype)
+{
+    tnri_device_windows all;
+    tnri_windows_for_device(windows, steps, &all);
+    all.width = window->width;
+    all.tensor = window->target;
+    all.result = (char *)(uintptr_t)window->source;
+    all.window_tensor = window->target_strides;
+    all.window_result = window->source_strides;
+    return engine->device->scatter(engine->device_state, dtype, &all);
+}
+
+static TNRI_COLD tnr_status check_on_device(tnr_engine *engine, const char *op, const tnri_windows *windows,
+                                            const tnri_window_steps *steps)
+{
+    tnri_device_windows all;
+    int64_t place = -1;
+    stray found = {0, 0, 0};
+    tnri_windows_for_device(windows, steps, &all);
+    TNR_TRY(engine->device->stray(engine->device_state, &all, &place, &found.value));
+    if (place < 0) {
+        return TNR_OK;
+    }
+    found.vector = place / windows->entries;
+    found.entry = (int)(place % windows->entries);
+    return fail_stray(op, windows, &found);
+}
+#endif
+
 tnr_status tnri_windows_check(tnr_engine *engine, const char *op, const tnri_windows *windows,
                               const tnri_window_steps *steps)
 {
     if (windows->clamp || windows->entries == 0 || windows->vectors == 0) {
         return TNR_OK;
     }
+#if TNRI_DEVICES
+    if (tnri_is_device(engine)) {
+        return check_on_device(engine, op, windows, steps);
+    }
+#endif
     const uint64_t time = (uint64_t)windows->vectors / 4 * (uint64_t)windows->entries;
     checking all = {windows, steps, tnri_engine_lanes(engine, time), false};
     tnri_engine_run(engine, (int)all.pieces, all.pieces, check_piece, &all);
     stray found = {0, 0, 0};
     if (atomic_load_explicit(&all.strayed, memory_order_relaxed) &&
         find_stray(windows, steps, 0, windows->vectors, &found)) {
-        return tnri_fail(TNR_ERR_BOUNDS, "%s: index %lld of vector %lld, expected 0 to %lld for axis %d", op,
-                         TNRI_LL(found.value), TNRI_LL(found.vector), TNRI_LL(windows->limits[found.entry]),
-                         windows->entry_axes[found.entry]);
+        return fail_stray(op, windows, &found);
     }
     return TNR_OK;
 }

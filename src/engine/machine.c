@@ -30,6 +30,11 @@ struct tnr_machine {
     tnr_numa_options memory; /* of each node's domain */
     tnr_cpu_set cpus;        /* no others */
     tnr_block record;
+#if TNRI_DEVICES
+    tnri_lock lock; /* of the following */
+    tnr_engine *devices[TNR_MACHINE_DEVICES];
+    int device_count;
+#endif
     int count; /* nodes, ascending */
     machine_node nodes[];
 };
@@ -164,6 +169,120 @@ tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_opti
     return TNR_OK;
 }
 
+/* ---- Engines of devices ------------------------------------------------------------------------------------------------------- */
+
+#if TNRI_DEVICES
+
+static tnr_status enter_device(tnr_machine *machine, tnr_engine *engine)
+{
+    static const char *const op = "machine_register";
+    const int number = engine->device_number;
+    for (int i = 0; i < machine->device_count; ++i) {
+        TNR_REQUIRE(machine->devices[i]->device_number != number, TNR_ERR_BUSY,
+                    "%s: an engine of device %d is known already", op, number);
+    }
+    TNR_REQUIRE(machine->device_count < TNR_MACHINE_DEVICES, TNR_ERR_OVERFLOW, "%s: more than %d engines of devices",
+                op, TNR_MACHINE_DEVICES);
+    TNR_REQUIRE(atomic_exchange_explicit(&engine->registered, 1U, memory_order_relaxed) == 0, TNR_ERR_BUSY,
+                "%s: the engine is known to another machine", op);
+    machine->devices[machine->device_count++] = engine;
+    return TNR_OK;
+}
+
+static void forget_device(tnr_engine *engine) { atomic_store_explicit(&engine->registered, 0U, memory_order_relaxed); }
+
+tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine)
+{
+    static const char *const op = "machine_register";
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "%s: machine or engine is NULL", op);
+    TNR_REQUIRE(tnri_is_device(engine), TNR_ERR_ARGUMENT, "%s: an engine of CPUs; the machine makes those itself", op);
+    tnri_lock_take(&machine->lock);
+    const tnr_status status = enter_device(machine, engine);
+    tnri_lock_give(&machine->lock);
+    return status;
+}
+
+tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine)
+{
+    static const char *const op = "machine_unregister";
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "%s: machine or engine is NULL", op);
+    bool known = false;
+    tnri_lock_take(&machine->lock);
+    for (int i = 0; i < machine->device_count && !known; ++i) {
+        known = machine->devices[i] == engine;
+        if (known) {
+            machine->devices[i] = machine->devices[--machine->device_count];
+            forget_device(engine);
+        }
+    }
+    tnri_lock_give(&machine->lock);
+    TNR_REQUIRE(known, TNR_ERR_ARGUMENT, "%s: the machine does not know the engine", op);
+    return TNR_OK;
+}
+
+tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine)
+{
+    static const char *const op = "machine_device";
+    TNR_REQUIRE(machine != NULL && engine != NULL, TNR_ERR_ARGUMENT, "%s: machine or result is NULL", op);
+    tnr_engine *found = NULL;
+    tnri_lock_take(&machine->lock);
+    for (int i = 0; i < machine->device_count; ++i) {
+        found = machine->devices[i]->device_number == device ? machine->devices[i] : found;
+    }
+    tnri_lock_give(&machine->lock);
+    TNR_REQUIRE(found != NULL, TNR_ERR_BOUNDS, "%s: no engine of device %d is known: tnr_machine_register", op, device);
+    *engine = found;
+    return TNR_OK;
+}
+
+int tnr_machine_devices(tnr_machine *machine)
+{
+    if (machine == NULL) {
+        return 0;
+    }
+    tnri_lock_take(&machine->lock);
+    const int count = machine->device_count;
+    tnri_lock_give(&machine->lock);
+    return count;
+}
+
+#else
+
+static tnr_status no_devices(const char *op)
+{
+    return tnri_fail(TNR_ERR_UNSUPPORTED, "%s: this build has no engines of devices", op);
+}
+
+tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine)
+{
+    (void)machine;
+    (void)engine;
+    return no_devices("machine_register");
+}
+
+tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine)
+{
+    (void)machine;
+    (void)engine;
+    return no_devices("machine_unregister");
+}
+
+tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine)
+{
+    (void)machine;
+    (void)device;
+    (void)engine;
+    return no_devices("machine_device");
+}
+
+int tnr_machine_devices(tnr_machine *machine)
+{
+    (void)machine;
+    return 0;
+}
+
+#endif
+
 /* ---- Ending ------------------------------------------------------------------------------------------------------------------- */
 
 static void leave_engines(tnr_machine *machine, int count)
@@ -267,6 +386,11 @@ tnr_status tnr_machine_destroy(tnr_machine **machine)
             (void)tnr_domain_close(&domain);
         }
     }
+#if TNRI_DEVICES
+    for (int i = 0; i < old->device_count; ++i) {
+        forget_device(old->devices[i]);
+    }
+#endif
     tnr_domain *home = old->home;
     const tnr_block record = old->record;
     tnri_topology_unuse(old->topology);

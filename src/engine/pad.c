@@ -136,11 +136,30 @@ static void order_axes(const tnr_view *out, int *order)
     }
 }
 
-static void compute(tnr_engine *engine, const tnr_view *a, const tnr_padding *paddings, const tnri_call *call)
+/* There zeros and elements are two operations, whatever the paddings are. */
+static tnr_status pad_on_device(tnr_engine *engine, const tnr_view *a, const tnri_call *call, const tnri_box *whole,
+                                const tnri_box *elements, const kept *stays)
+{
+    tnri_box part = *elements;
+    TNR_TRY(tnri_box_run_on_lanes(engine, whole));
+    part.source = call->operands[1].data;
+    for (int i = 0; i < call->out->rank; ++i) {
+        if (stays[i].count == 0) {
+            return TNR_OK;
+        }
+        part.source_strides[i] = a->strides[i];
+        if (stays[i].first > 0) {
+            part.source += stays[i].first * a->strides[i] * (int64_t)part.width;
+        }
+    }
+    return tnri_box_run_on_lanes(engine, &part);
+}
+
+static tnr_status compute(tnr_engine *engine, const tnr_view *a, const tnr_padding *paddings, const tnri_call *call)
 {
     const tnr_view *out = call->out;
     if (tnri_shape_extent_bytes(out->dtype, out->rank, out->shape) == 0) {
-        return;
+        return TNR_OK;
     }
     tnri_patches patches;
     remains rest = {.patches = &patches, .at = 0, .step = 1};
@@ -150,6 +169,9 @@ static void compute(tnr_engine *engine, const tnr_view *a, const tnr_padding *pa
     for (int axis = 0; axis < out->rank; ++axis) {
         stays[axis] = kept_of(a->shape[axis], paddings[axis], out->shape[axis]);
         tnri_box_narrow(&elements, axis, stays[axis].begin, stays[axis].count, stays[axis].step);
+    }
+    if (tnri_is_device(engine)) {
+        return pad_on_device(engine, a, call, &rest.box, &elements, stays);
     }
     tnri_patches_begin(engine, &rest.box, tnri_box_run_bytes(&elements), &patches);
     int order[TNR_MAX_RANK];
@@ -177,7 +199,7 @@ static void compute(tnr_engine *engine, const tnr_view *a, const tnr_padding *pa
         rest.box.source = source;
     }
     remains_write(&rest);
-    tnri_patches_end(&patches);
+    return tnri_patches_end(&patches);
 }
 
 /*
@@ -205,8 +227,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_paddin
     call.aliasing = TNRI_APART;
     call.operands[1].view = a;
     TNR_TRY(tnri_rearrange_begin(engine, &op_pad, &call, target));
-    compute(engine, a, paddings, &call);
-    return tnri_rearrange_end(engine, &op_pad, &call, target);
+    return tnri_rearrange_end(engine, &op_pad, &call, target, compute(engine, a, paddings, &call));
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_padding *paddings, tnri_target target)

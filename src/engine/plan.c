@@ -146,16 +146,10 @@ static tnr_status make(tnr_engine *engine, const tnri_asked *asked, const tnri_m
     made->key_bytes = key_bytes;
     tnri_recipe *recipe = recipe_of(made);
     tnri_recipe_make(engine, of, recipe);
-    void *scratch;
-    uint64_t bytes;
     if (tnri_key_make(asked, key_of(made)) != key_bytes || key_bytes == 0) {
         status = tnri_fail(TNR_ERR_ARGUMENT, "%s: a path of other numbers than the operands'", asked->op);
-    }
-    if (status == TNR_OK && !tnri_add_u64(recipe->span, recipe->behind, &bytes)) {
-        status = tnri_fail(TNR_ERR_OVERFLOW, "%s: scratch does not fit 63 bits", asked->op);
-    }
-    if (status == TNR_OK) {
-        status = tnri_engine_scratch(engine, bytes, &scratch);
+    } else {
+        status = tnri_engine_reserve(engine, recipe->span, recipe->behind);
     }
     if (status != TNR_OK) {
         tnri_record_give(engine->domain, &record);
@@ -254,7 +248,7 @@ static tnr_status run_inside(const char *op, const tnr_plan *plan, const tnr_vie
     TNR_TRY(tnri_held_begin(op, plan->engine, operands, count, plan->finish.overwrite ? TNRI_APART : TNRI_READ_BACK,
                             recipe->rank, recipe->shape, target, &held));
     const tnri_run run = {plan->engine, NULL, operands[0]->dtype, &plan->finish, held.operands};
-    return tnri_held_end(&held, target, tnri_recipe_run(recipe, &run));
+    return tnri_held_end(plan->engine, &held, target, tnri_recipe_run(recipe, &run));
 }
 
 static tnr_status run(const char *op, const tnr_plan *plan, const tnr_view *const *operands, int count,

@@ -89,7 +89,7 @@ typedef struct tnri_product {
     tnri_product_way way;
     bool turned; /* a and b, and with them m and n, have changed places */
     const tnri_product_kernel *kernel;
-    void (*items_kernel)(const tnri_gemm *gemm);
+    tnri_gemm_kernel items_kernel;
     tnri_product_blocks blocks;
     /* Set by tnri_product_run. */
     int lanes;
@@ -149,8 +149,18 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product);
 /* What a prepared product takes of scratch on so many lanes. */
 uint64_t tnri_product_scratch(const tnri_product *product, int lanes);
 
+/* The same on the engine's device. (device.c) */
+tnr_status tnri_product_run_on_device(tnr_engine *engine, const tnri_product *product, const void *a, const void *b,
+                                      void *c) TNRI_COLD;
+
 /* Compute it; a, b and c as they were before any turning. Fails, before the first write, only where scratch is missing. */
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c);
+
+/*
+ * A product of two matrices without any of that, where it is small and one kernel makes it in place, the same one as by the above: false,
+ * and nothing is done, where not. Steps along extents of 1 are 0.
+ */
+bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm);
 
 /* Of a prepared product a part has become, by blocks: lanes and blocks anew. */
 void tnri_product_choose_part(const tnr_engine *engine, tnri_product *part);
@@ -160,16 +170,17 @@ struct tnri_company;
 tnr_status tnri_product_run_by(const struct tnri_company *company, tnri_product *product, const void *a, const void *b,
                                void *c);
 
-/* ---- Ways (product_loops.c, product_items.c) ------------------------------------------------------------------------------------- */
+/* ---- Ways (product_loops.c, product_items.c, product_zip.c, product_scale.c) ----------------------------------------------------- */
 
 /*
  * One product, or the parts of one that several engines make, in rooms of tnri_product_scratch: each engine its own, all in the same
  * rounds. Their sums over k are cut alike.
  */
 void tnri_product_run_blocks(int count, tnr_engine *const *engines, const tnri_product *products, void *const *rooms);
+tnri_gemm tnri_product_gemm(const tnri_product *product); /* of the first run along k of the first item */
 void tnri_product_run_items(tnr_engine *engine, const tnri_product *product);
 void tnri_product_run_zip(tnr_engine *engine, const tnri_product *product);
-void tnri_product_run_scale(const tnri_product *product);
+void tnri_product_run_scale(tnr_engine *engine, const tnri_product *product);
 
 /* ---- Tables of offsets (product_offsets.c) --------------------------------------------------------------------------------------- */
 

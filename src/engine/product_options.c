@@ -19,10 +19,17 @@ static tnr_c64 rounded(tnr_dtype dtype, tnr_scalar scalar)
 
 static bool is_real(tnr_c64 scalar, double value) { return scalar.re == value && scalar.im == 0.0; }
 
+/* The defaults, as most calls have them. */
+static bool are_plain(const tnr_product_options *options)
+{
+    return options->size == sizeof *options && options->alpha.re == 1.0 && options->alpha.im == 0.0 &&
+           options->beta.re == 0.0 && options->beta.im == 0.0 && !options->conjugate_a && !options->conjugate_b;
+}
+
 tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
                             tnri_finish *finish)
 {
-    if (options == NULL) {
+    if (options == NULL || are_plain(options)) {
         *finish = (tnri_finish){.plain = true, .overwrite = true, .alpha = {1.0, 0.0}};
         return TNR_OK;
     }

@@ -81,15 +81,26 @@ static void multiply_packed(const lane_rows *rows)
     }
 }
 
+/* Rows that are best packed together: whole micro-panels, and where it is no more than `most` four runs along the first axis. */
+static int64_t whole_runs(const tnri_product_axes *m, int mr, int64_t most)
+{
+    const int64_t runs = m->rank > 1 ? 4 * m->extents[0] : 1;
+    int64_t rows = runs;
+    while (rows % mr != 0 && rows <= most) {
+        rows += runs;
+    }
+    return rows <= most ? rows : mr;
+}
+
 void tnri_shared_block_multiply(void *context, int64_t piece)
 {
     const tnri_round *r = context;
     const tnri_product_kernel *kernel = r->kernel;
     const tnri_product_axes *m = &r->product->m;
-    const int64_t at_once = r->blocks->rows_at_once;
     lane_rows rows = {.r = r, .packed = tnri_round_lane_room(r, piece)};
     int64_t *in_a =
-        (int64_t *)(void *)(rows.packed + tnri_product_lines((uint64_t)(at_once * r->blocks->kc) * r->element));
+        (int64_t *)(void *)(rows.packed +
+                            tnri_product_lines((uint64_t)(r->blocks->rows_at_once * r->blocks->kc) * r->element));
     int64_t *in_c = in_a + TNRI_PRODUCT_ROWS_TABLED;
     rows.in_a = in_a;
     rows.in_c = in_c;
@@ -100,6 +111,8 @@ void tnri_shared_block_multiply(void *context, int64_t piece)
     if (rows.begin >= rows.end) {
         return;
     }
+    const int64_t fitting = r->blocks->rows_at_once;
+    const int64_t at_once = fitting - fitting % whole_runs(m, kernel->mr, fitting);
     const bool in_place = may_be_in_place(r, &rows);
     const int64_t tabled = TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
     for (int64_t i = row_begin; i < row_end; i += rows.count) {

@@ -86,8 +86,19 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     }
 }
 
+bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm)
+{
+    (void)engine;
+    (void)dtype;
+    (void)gemm;
+    return false;
+}
+
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)
 {
+    if (tnri_is_device(engine)) {
+        return tnri_product_run_on_device(engine, product, a, b, c);
+    }
     (void)engine;
     const int64_t width = (int64_t)tnr_dtype_size(product->dtype);
     const bool nothing = product->way == TNRI_PRODUCT_SCALE;

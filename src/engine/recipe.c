@@ -33,15 +33,19 @@ static char *address_of(const tnri_run *run, char *span, tnri_place place)
     return NULL;
 }
 
-static void sum(const tnri_run *run, const tnri_step_sum *step, const char *source, char *target)
+static tnr_status sum(const tnri_run *run, const tnri_step_sum *step, const char *source, char *target)
 {
     tnr_view joined = {.dtype = run->dtype, .rank = step->rank};
     for (int i = 0; i < step->rank; ++i) {
         joined.shape[i] = step->shape[i];
         joined.strides[i] = step->strides[i];
     }
+    if (tnri_is_device(run->engine)) {
+        return tnri_device_reduce(run->engine, TNRI_REDUCE_SUM, &joined, step->spread, source, run->dtype, target);
+    }
     tnri_reduce_walk(run->engine, 0, &reducers[run->engine->isa]->reducers[TNRI_REDUCE_SUM][run->dtype], &joined,
                      step->spread, source, target, tnr_dtype_size(run->dtype));
+    return TNR_OK;
 }
 
 static tnr_status multiply(const tnri_run *run, char *span, tnri_step_product *step)
@@ -57,20 +61,22 @@ static tnr_status multiply(const tnri_run *run, char *span, tnri_step_product *s
     const void *a = address_of(run, span, step->a);
     const void *b = address_of(run, span, step->b);
     void *c = address_of(run, span, step->c);
+    if (tnri_is_device(run->engine) && step->b.where == TNRI_AT_ONE) {
+        TNR_TRY(tnri_device_one(run->engine, run->dtype, &b));
+    }
     return run->company != NULL ? tnri_product_run_by(run->company, &step->product, a, b, c)
                                 : tnri_product_run(run->engine, &step->product, a, b, c);
 }
 
-static void run_sum(const tnri_run *run, char *span, const tnri_step_sum *step)
+static tnr_status run_sum(const tnri_run *run, char *span, const tnri_step_sum *step)
 {
     const char *source = address_of(run, span, step->a);
     char *target = address_of(run, span, step->c);
     if (step->kind == TNRI_STEP_SUM) {
-        sum(run, step, source, target);
-    } else {
-        tnri_copy_on_lanes(run->engine, tnr_dtype_size(run->dtype), step->rank, step->shape, target, step->spread,
-                           source, step->strides);
+        return sum(run, step, source, target);
     }
+    return tnri_copy_on_lanes(run->engine, tnr_dtype_size(run->dtype), step->rank, step->shape, target, step->spread,
+                              source, step->strides);
 }
 
 /* ---- One after the other --------------------------------------------------------------------------------------------------------------- */
@@ -82,11 +88,11 @@ static TNRI_NOINLINE tnr_status make_and_multiply(const tnri_made_of *of, int nu
     return multiply(run, span, &step);
 }
 
-static TNRI_NOINLINE void make_and_sum(const tnri_made_of *of, int number, const tnri_run *run, char *span)
+static TNRI_NOINLINE tnr_status make_and_sum(const tnri_made_of *of, int number, const tnri_run *run, char *span)
 {
     tnri_step_sum step;
     tnri_sum_step_make(of, number, &step);
-    run_sum(run, span, &step);
+    return run_sum(run, span, &step);
 }
 
 /* Scratch of the product that a step is. */
@@ -115,7 +121,7 @@ tnr_status tnri_made_of_run(const tnri_made_of *of, const tnri_run *run)
         if (tnri_step_is_product(of, i)) {
             status = make_and_multiply(of, i, run, span);
         } else {
-            make_and_sum(of, i, run, span);
+            status = make_and_sum(of, i, run, span);
         }
     }
     tnri_engine_let_go(run->engine);
@@ -140,9 +146,9 @@ enum {
 
 _Static_assert(sizeof(stored_step) % 8 == 0 && BEFORE_BYTES % 8 == 0 && BEHIND_BYTES % 8 == 0, "all is aligned");
 
-/* Of a product without axes. */
-#define PRODUCT_BYTES (sizeof(stored_step) + BEFORE_BYTES + BEHIND_BYTES + 4 * sizeof(int64_t))
-#define AXIS_BYTES (4 * sizeof(int64_t))     /* of a group: extent and three steps */
+#define AXIS_BYTES (4 * sizeof(int64_t)) /* of a group: extent and three steps */
+/* Of a product without axes, but for one more of m and of n (tnri_product_prepare). */
+#define PRODUCT_BYTES (sizeof(stored_step) + BEFORE_BYTES + BEHIND_BYTES + 4 * sizeof(int64_t) + 2 * AXIS_BYTES)
 #define SUM_AXIS_BYTES (3 * sizeof(int64_t)) /* extent, step, step */
 
 /* One list of a group's numbers, and where the next one is. */
@@ -316,11 +322,11 @@ static TNRI_NOINLINE tnr_status load_and_multiply(const stored_step *head, const
     return multiply(run, span, &step);
 }
 
-static TNRI_NOINLINE void load_and_sum(const stored_step *head, const char *from, const tnri_run *run, char *span)
+static TNRI_NOINLINE tnr_status load_and_sum(const stored_step *head, const char *from, const tnri_run *run, char *span)
 {
     tnri_step_sum step;
     load_sum(head, from, &step);
-    run_sum(run, span, &step);
+    return run_sum(run, span, &step);
 }
 
 tnr_status tnri_recipe_run(const tnri_recipe *recipe, const tnri_run *run)
@@ -337,7 +343,7 @@ tnr_status tnri_recipe_run(const tnri_recipe *recipe, const tnri_run *run)
         if (head.kind == TNRI_STEP_PRODUCT) {
             status = load_and_multiply(&head, at, run, span);
         } else {
-            load_and_sum(&head, at, run, span);
+            status = load_and_sum(&head, at, run, span);
         }
         at += head.bytes;
     }

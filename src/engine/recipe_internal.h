@@ -154,7 +154,7 @@ typedef struct tnri_held {
 /* `shape`: of a new tensor. */
 tnr_status tnri_held_begin(const char *op, tnr_engine *engine, const tnr_view *const *operands, int count,
                            tnri_aliasing aliasing, int rank, const int64_t *shape, tnri_target target, tnri_held *held);
-tnr_status tnri_held_end(tnri_held *held, tnri_target target, tnr_status status);
+tnr_status tnri_held_end(tnr_engine *engine, tnri_held *held, tnri_target target, tnr_status status);
 
 /* An ordinary call, inside the engine: by the cache if there is one. */
 tnr_status tnri_asked_run(tnr_engine *engine, const tnri_asked *asked, tnri_target target);

@@ -44,7 +44,7 @@ static tnr_dtype result_dtype(tnri_reduce_op op, tnr_dtype dtype)
 }
 
 /* What comes of no terms; zero but for products and all. Such results are few: no kernel. */
-static void fill_empty(tnri_reduce_op op, const tnr_view *out, char *data)
+static tnr_status fill_empty(tnr_engine *engine, tnri_reduce_op op, const tnr_view *out, char *data)
 {
     union {
         float f32;
@@ -80,11 +80,16 @@ static void fill_empty(tnri_reduce_op op, const tnr_view *out, char *data)
             break;
         }
     }
+    if (tnri_is_device(engine)) {
+        return tnri_device_fill(engine, out, data, &one);
+    }
     tnri_copy_elements(tnr_dtype_size(out->dtype), out->rank, out->shape, data, out->strides, &one, still);
+    return TNR_OK;
 }
 
 /* `gone` has a bit for each axis that goes away. */
-static void compute(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, uint64_t gone, const tnri_call *call)
+static tnr_status compute(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, uint64_t gone,
+                          const tnri_call *call)
 {
     const tnr_view *out = call->out;
     int64_t spread[TNR_MAX_RANK];
@@ -95,11 +100,14 @@ static void compute(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, ui
         spread[i] = (gone >> i & 1U) != 0 ? 0 : out->strides[kept++];
     }
     if (nothing) {
-        fill_empty(op, out, call->operands[0].data);
-    } else {
-        tnri_reduce_walk(engine, 0, &tables[engine->isa]->reducers[op][a->dtype], a, spread, call->operands[1].data,
-                         call->operands[0].data, tnr_dtype_size(out->dtype));
+        return fill_empty(engine, op, out, call->operands[0].data);
     }
+    if (tnri_is_device(engine)) {
+        return tnri_device_reduce(engine, op, a, spread, call->operands[1].data, out->dtype, call->operands[0].data);
+    }
+    tnri_reduce_walk(engine, 0, &tables[engine->isa]->reducers[op][a->dtype], a, spread, call->operands[1].data,
+                     call->operands[0].data, tnr_dtype_size(out->dtype));
+    return TNR_OK;
 }
 
 static tnr_status inside(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, const int *axes, int axis_count,
@@ -130,8 +138,7 @@ static tnr_status inside(tnr_engine *engine, tnri_reduce_op op, const tnr_view *
     call.aliasing = TNRI_APART;
     call.operands[1].view = a;
     TNR_TRY(tnri_call_begin(engine, &call, target));
-    compute(engine, op, a, gone, &call);
-    return tnri_call_end(&call, target, TNR_OK);
+    return tnri_call_end(engine, &call, target, compute(engine, op, a, gone, &call));
 }
 
 static tnr_status run(tnr_engine *engine, tnri_reduce_op op, const tnr_view *a, const int *axes, int axis_count,

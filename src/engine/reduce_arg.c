@@ -185,8 +185,13 @@ static tnr_status inside(const char *op, tnr_engine *engine, bool smallest, cons
     call.aliasing = TNRI_APART;
     call.operands[1].view = a;
     TNR_TRY(tnri_call_begin(engine, &call, target));
-    tnri_reduce_walk_arg(engine, 0, kernel, a, axis, call.out, call.operands[1].data, call.operands[0].data);
-    return tnri_call_end(&call, target, TNR_OK);
+    tnr_status status = TNR_OK;
+    if (tnri_is_device(engine)) {
+        status = tnri_device_arg(engine, smallest, a, axis, call.out, call.operands[1].data, call.operands[0].data);
+    } else {
+        tnri_reduce_walk_arg(engine, 0, kernel, a, axis, call.out, call.operands[1].data, call.operands[0].data);
+    }
+    return tnri_call_end(engine, &call, target, status);
 }
 
 static tnr_status run(const char *op, tnr_engine *engine, bool smallest, const tnr_view *a, int axis,

@@ -126,18 +126,20 @@ static void run_piece(void *context, int64_t piece)
  * ---------------------------------------------------------------------------------------------------------------
  */
 
-static void compute(tnr_engine *engine, const tnr_view *a, tnri_call *call, int64_t count)
+static tnr_status compute(tnr_engine *engine, const tnr_view *a, tnri_call *call, int64_t count)
 {
     int64_t strides[TNR_MAX_RANK];
     tnri_box box;
     if (count == 0) {
-        return;
+        return TNR_OK;
     }
     if (tnri_reshape_strides(call->out, a->rank, a->shape, strides)) {
         tnri_box_make(&box, a, call->operands[0].data, call->operands[1].data, a->strides);
         memcpy(box.target_strides, strides, (size_t)a->rank * sizeof *strides);
     } else if (tnri_reshape_strides(a, call->rank, call->shape, strides)) {
         tnri_box_make(&box, call->out, call->operands[0].data, call->operands[1].data, strides);
+    } else if (tnri_is_device(engine)) {
+        return tnri_device_reshape(engine, call->out, call->operands[0].data, a, call->operands[1].data);
     } else {
         const uint64_t bytes = (uint64_t)count * tnr_dtype_size(a->dtype);
         const int lanes = tnri_engine_lanes(engine, 4 * tnri_move_time(bytes)); /* runs are short, as a rule */
@@ -146,9 +148,9 @@ static void compute(tnr_engine *engine, const tnr_view *a, tnri_call *call, int6
             all.pieces = count < 4 * (int64_t)lanes ? count : 4 * (int64_t)lanes;
         }
         tnri_engine_run(engine, lanes, all.pieces, run_piece, &all);
-        return;
+        return TNR_OK;
     }
-    tnri_box_run_on_lanes(engine, &box);
+    return tnri_box_run_on_lanes(engine, &box);
 }
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, int rank, const int64_t *shape, tnri_target target)
@@ -173,8 +175,7 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, int rank, const 
     call.aliasing = TNRI_APART;
     call.operands[1].view = a;
     TNR_TRY(tnri_rearrange_begin(engine, &op_reshape, &call, target));
-    compute(engine, a, &call, count);
-    return tnri_rearrange_end(engine, &op_reshape, &call, target);
+    return tnri_rearrange_end(engine, &op_reshape, &call, target, compute(engine, a, &call, count));
 }
 
 tnr_status tnr_reshape(tnr_engine *engine, const tnr_view *a, int rank, const int64_t *shape, tnr_tensor **out)

@@ -189,12 +189,12 @@ static void share_out(const tnr_engine *engine, uint64_t tensor_bytes, uint64_t 
     all->pieces = all->entry >= 0 ? lanes : 1;
 }
 
-static void add_windows(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
-                        const tnri_call *call)
+static tnr_status add_windows(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                              const tnri_call *call)
 {
     const tnr_view *updates = call->operands[3].view;
     if (tnri_shape_extent_bytes(call->dtype, windows->rank, windows->shape) == 0) {
-        return;
+        return TNR_OK;
     }
     scattering all = {
         .windows = windows, .steps = steps, .dtype = call->dtype, .elements = 1, .cut = -1, .entry = -1, .pieces = 1};
@@ -215,20 +215,25 @@ static void add_windows(tnr_engine *engine, const tnri_windows *windows, const t
             }
         }
     }
+    if (tnri_is_device(engine)) {
+        return tnri_device_scatter(engine, windows, steps, &all.window, call->dtype);
+    }
     share_out(engine, tnri_shape_extent_bytes(call->dtype, call->rank, call->shape), still, &all);
     tnri_engine_run(engine, (int)all.pieces, all.pieces, run_piece, &all);
+    return TNR_OK;
 }
 
 /* ---- The operation -------------------------------------------------------------------------------------------------- */
 
-static void copy_first(tnr_engine *engine, const tnri_call *call)
+static tnr_status copy_first(tnr_engine *engine, const tnri_call *call)
 {
     const bool in_place = call->operands[0].data == call->operands[1].data; /* or nothing is there at all */
     if (!in_place) {
         tnri_box box;
         tnri_box_make(&box, call->out, call->operands[0].data, call->operands[1].data, call->operands[1].view->strides);
-        tnri_box_run_on_lanes(engine, &box);
+        return tnri_box_run_on_lanes(engine, &box);
     }
+    return TNR_OK;
 }
 
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_view *updates,
@@ -261,13 +266,13 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     tnri_window_steps steps;
     tnri_windows_steps(&windows, call.operands[2].data, tnr_dtype_size(a->dtype), call.out->strides, updates->strides,
                        &steps);
-    const tnr_status status = tnri_windows_check(engine, "scatter", &windows, &steps);
+    tnr_status status = tnri_windows_check(engine, "scatter", &windows, &steps);
     if (status != TNR_OK) {
-        return tnri_call_end(&call, target, status);
+        return tnri_call_end(engine, &call, target, status);
     }
-    copy_first(engine, &call);
-    add_windows(engine, &windows, &steps, &call);
-    return tnri_rearrange_end(engine, &op_scatter, &call, target);
+    status = copy_first(engine, &call);
+    status = status == TNR_OK ? add_windows(engine, &windows, &steps, &call) : status;
+    return tnri_rearrange_end(engine, &op_scatter, &call, target, status);
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_view *indices, const tnr_view *updates,

@@ -37,17 +37,21 @@ tnr_status tnri_rearrange_begin(tnr_engine *engine, const tnri_rearrangement *op
     return tnri_call_begin(engine, call, target);
 }
 
-tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target)
+tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target,
+                              tnr_status status)
 {
     const uint64_t bytes = tnri_shape_extent_bytes(call->dtype, call->rank, call->shape);
+    if (TNRI_UNLIKELY(status != TNR_OK)) {
+        return tnri_call_end(engine, call, target, status);
+    }
     if (target.into != NULL) { /* before the lease goes: after it nothing keeps the owner's domain */
         const bool in_place = call->aliasing == TNRI_FIRST_IN_PLACE && call->operands[0].data == call->operands[1].data;
         if (!in_place || bytes == 0) { /* in place nothing is copied */
             tnri_ledger_copy(target.into->view.root->domain, op->reason, bytes);
         }
-        return tnri_call_end(call, target, TNR_OK);
+        return tnri_call_end(engine, call, target, TNR_OK);
     }
-    TNR_TRY(tnri_call_end(call, target, TNR_OK));
+    TNR_TRY(tnri_call_end(engine, call, target, TNR_OK));
     tnri_ledger_copy(engine->output, op->reason, bytes); /* the engine is its user */
     return TNR_OK;
 }
@@ -70,10 +74,10 @@ static tnr_status begin(tnr_engine *engine, const tnri_rearrangement *op, tnri_c
 }
 
 /* Fill the output from the input's elements, from `source` on with those strides. */
-static void fill(tnr_engine *engine, const tnri_call *call, const char *source, const int64_t *strides)
+static tnr_status fill(tnr_engine *engine, const tnri_call *call, const char *source, const int64_t *strides)
 {
-    tnri_copy_on_lanes(engine, tnr_dtype_size(call->dtype), call->rank, call->shape, call->operands[0].data,
-                       call->out->strides, source, strides);
+    return tnri_copy_on_lanes(engine, tnr_dtype_size(call->dtype), call->rank, call->shape, call->operands[0].data,
+                              call->out->strides, source, strides);
 }
 
 /* `seen` is a transform of `a`, which is what is leased: the output must be apart from all of it. */
@@ -82,11 +86,12 @@ static tnr_status copy(tnr_engine *engine, const tnri_rearrangement *op, const t
 {
     tnri_call call;
     TNR_TRY(begin(engine, op, &call, a, seen->rank, seen->shape, target));
+    tnr_status status = TNR_OK;
     if (call.operands[0].data != NULL) {
         const int64_t moved = (seen->offset - a->offset) * (int64_t)tnr_dtype_size(seen->dtype);
-        fill(engine, &call, call.operands[1].data + moved, seen->strides);
+        status = fill(engine, &call, call.operands[1].data + moved, seen->strides);
     }
-    return tnri_rearrange_end(engine, op, &call, target);
+    return tnri_rearrange_end(engine, op, &call, target, status);
 }
 
 /*
@@ -202,6 +207,7 @@ static tnr_status reverse(tnr_engine *engine, const tnr_view *a, const int *axes
     TNR_TRY(tnri_axes_enter("reverse", axes, axis_count, a->rank, &turned));
     tnri_call call;
     TNR_TRY(begin(engine, &op_reverse, &call, a, a->rank, a->shape, target));
+    tnr_status status = TNR_OK;
     if (call.operands[0].data != NULL) {
         const char *source = call.operands[1].data;
         int64_t strides[TNR_MAX_RANK];
@@ -212,9 +218,9 @@ static tnr_status reverse(tnr_engine *engine, const tnr_view *a, const int *axes
                 strides[i] = -strides[i];
             }
         }
-        fill(engine, &call, source, strides);
+        status = fill(engine, &call, source, strides);
     }
-    return tnri_rearrange_end(engine, &op_reverse, &call, target);
+    return tnri_rearrange_end(engine, &op_reverse, &call, target, status);
 }
 
 static tnr_status run_reverse(tnr_engine *engine, const tnr_view *a, const int *axes, int axis_count,

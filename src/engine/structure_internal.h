@@ -25,10 +25,11 @@ typedef struct tnri_rearrangement {
 tnr_status tnri_rearrange_begin(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target);
 
 /*
- * Give everything back and enter the copy, unless the output is the first input itself. The entry of a caller's output comes
+ * Give everything back and enter the copy, unless it failed or the output is the first input itself. The entry of a caller's output comes
  * first: it says what was written.
  */
-tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target);
+tnr_status tnri_rearrange_end(tnr_engine *engine, const tnri_rearrangement *op, tnri_call *call, tnri_target target,
+                              tnr_status status);
 
 /* Words that may alias any dtype, by the bytes of an element; c32 and c64 are aligned as their parts. */
 typedef uint8_t tnri_word1 __attribute__((may_alias));
@@ -67,12 +68,12 @@ void tnri_box_narrow(tnri_box *box, int axis, int64_t begin, int64_t count, int6
 /* Copy source to target, or zero the target, on the calling thread. */
 void tnri_box_run(const tnri_box *box);
 
-/* tnri_copy_elements on as many lanes as pay, with the engine's kernels. */
-void tnri_copy_on_lanes(tnr_engine *engine, size_t width, int rank, const int64_t *shape, void *target,
-                        const int64_t *target_strides, const void *source, const int64_t *source_strides);
+/* tnri_copy_elements on as many lanes as pay, with the engine's kernels; or on its device, which alone may fail. */
+tnr_status tnri_copy_on_lanes(tnr_engine *engine, size_t width, int rank, const int64_t *shape, void *target,
+                              const int64_t *target_strides, const void *source, const int64_t *source_strides);
 
 /* tnri_box_run on as many lanes as pay. */
-void tnri_box_run_on_lanes(tnr_engine *engine, const tnri_box *box);
+tnr_status tnri_box_run_on_lanes(tnr_engine *engine, const tnri_box *box);
 
 /*
  * An output that is put together from boxes, in one go: it is cut along one axis into strips, on several lanes, and a
@@ -105,6 +106,9 @@ uint64_t tnri_box_run_bytes(const tnri_box *box);
 void tnri_box_run_strip(const tnri_strips *strips, const tnri_box *box, int axis, int64_t at, int64_t step,
                         int64_t begin, int64_t end);
 
+/* The lower or upper triangle of a box's first two axes, on the engine's device. (device.c) */
+tnr_status tnri_device_triangle(tnr_engine *engine, const tnri_box *box, int64_t k, bool upper) TNRI_COLD;
+
 /* A list of boxes; the memory of it is the caller's. */
 #if TNRI_SMALL
 #define TNRI_PATCHES 4
@@ -122,6 +126,7 @@ typedef struct tnri_patch {
 typedef struct tnri_patches {
     tnr_engine *engine;
     tnri_strips strips;
+    tnr_status status; /* of a device */
     int count;
     tnri_patch patch[TNRI_PATCHES];
 } tnri_patches;
@@ -129,11 +134,11 @@ typedef struct tnri_patches {
 /* An empty list for the output `whole`. */
 void tnri_patches_begin(tnr_engine *engine, const tnri_box *whole, uint64_t run, tnri_patches *patches);
 
-/* One more, as for tnri_box_run_strip. A full list is written first; where there is one strip, nothing is listed. */
+/* One more, as for tnri_box_run_strip. A full list is written first; where there is one strip, or on a device, nothing is listed. */
 void tnri_patches_add(tnri_patches *patches, const tnri_box *box, int axis, int64_t at, int64_t step);
 
-/* Write all that are listed. */
-void tnri_patches_end(tnri_patches *patches);
+/* Write all that are listed; the status of all, which is TNR_OK but on a device. */
+tnr_status tnri_patches_end(tnri_patches *patches);
 
 /*
  * The axis on which the target is best cut into pieces, among those of `allowed` (a mask); -1: none is longer than 1.
@@ -204,6 +209,16 @@ typedef struct tnri_window_steps {
     int64_t entry;                /* of indices, from one entry of a vector to the next */
     int64_t tensor[TNR_MAX_RANK]; /* by entry; 0 where all windows are at one place */
 } tnri_window_steps;
+
+#if TNRI_DEVICES
+/* The same for a device, but for tensor and result. */
+void tnri_windows_for_device(const tnri_windows *windows, const tnri_window_steps *steps, tnri_device_windows *all);
+#endif
+/* On the engine's device. `window`: the one at place 0, from the tensor to the result, or from the updates to the tensor. */
+tnr_status tnri_device_gather(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                              const tnri_box *window) TNRI_COLD;
+tnr_status tnri_device_scatter(tnr_engine *engine, const tnri_windows *windows, const tnri_window_steps *steps,
+                               const tnri_box *window, tnr_dtype dtype) TNRI_COLD;
 
 /* After access: `indices` is the first element's address, or NULL where there are none. */
 void tnri_windows_steps(const tnri_windows *windows, const char *indices, size_t width, const int64_t *tensor_strides,

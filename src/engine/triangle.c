@@ -99,16 +99,19 @@ static void run_piece(void *context, int64_t piece)
     }
 }
 
-static void compute(tnr_engine *engine, const tnr_view *a, int64_t k, bool upper, const tnri_call *call)
+static tnr_status compute(tnr_engine *engine, const tnr_view *a, int64_t k, bool upper, const tnri_call *call)
 {
     const tnr_view *out = call->out;
     const uint64_t bytes = tnri_shape_extent_bytes(out->dtype, out->rank, out->shape);
     if (bytes == 0) {
-        return;
+        return TNR_OK;
     }
     triangle t = {.upper = upper, .rows = out->shape[0], .columns = out->shape[1], .cut = 1, .pieces = 1};
     t.k = k < -t.rows ? -t.rows : k > t.columns ? t.columns : k;
     tnri_box_make(&t.box, out, call->operands[0].data, call->operands[1].data, a->strides);
+    if (tnri_is_device(engine)) {
+        return tnri_device_triangle(engine, &t.box, t.k, upper);
+    }
     const bool by_columns = tnri_magnitude(out->strides[0]) <= tnri_magnitude(out->strides[1]);
     t.line = (by_columns || out->shape[1] == 1) && out->shape[0] != 1 ? 0 : 1;
     const int across = 1 - t.line;
@@ -125,6 +128,7 @@ static void compute(tnr_engine *engine, const tnr_view *a, int64_t k, bool upper
         t.pieces = t.box.shape[cut] < most ? t.box.shape[cut] : most;
     }
     tnri_engine_run(engine, lanes, t.pieces, run_piece, &t);
+    return TNR_OK;
 }
 
 static tnr_status inside(tnr_engine *engine, const tnri_rearrangement *op, const tnr_view *a, int64_t k,
@@ -140,8 +144,7 @@ static tnr_status inside(tnr_engine *engine, const tnri_rearrangement *op, const
     call.aliasing = TNRI_APART;
     call.operands[1].view = a;
     TNR_TRY(tnri_rearrange_begin(engine, op, &call, target));
-    compute(engine, a, k, op == &op_triu, &call);
-    return tnri_rearrange_end(engine, op, &call, target);
+    return tnri_rearrange_end(engine, op, &call, target, compute(engine, a, k, op == &op_triu, &call));
 }
 
 static tnr_status run(tnr_engine *engine, const tnri_rearrangement *op, const tnr_view *a, int64_t k,

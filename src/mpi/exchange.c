@@ -284,6 +284,7 @@ static tnr_status prepare(const char *op, tnr_world *world, const tnr_exchange_p
     if (mine == TNR_OK && world->poison == TNR_OK) {
         status = confirm(op, made, agree(op, made, status));
     }
+    status = mine == TNR_OK ? status : mine; /* as it is already, said once more for analysers */
     for (size_t i = 0; i < count && status == TNR_OK; i++) {
         tnri_flight_park(made->flights[i]);
     }
@@ -418,8 +419,12 @@ tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done)
     static const char *const op = "exchange_test";
     TNR_REQUIRE(exchange != NULL && done != NULL, TNR_ERR_ARGUMENT, "%s: exchange or done is NULL", op);
     tnr_world *world = exchange->world;
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = exchange->under_way ? tnri_world_progress(world) : TNR_OK;
+    tnr_status status = tnri_world_enter(op, world);
+    if (status != TNR_OK) {
+        *done = *done || (status != TNR_ERR_BUSY && world->poison != TNR_OK); /* by whatever call it ended */
+        return status;
+    }
+    status = exchange->under_way ? tnri_world_progress(world) : TNR_OK;
     bool over = true;
     for (size_t i = 0; i < exchange->count && exchange->under_way; i++) {
         over = over && exchange->flights[i]->state == TNRI_FLIGHT_OVER;

@@ -168,12 +168,6 @@ static tnr_status step_all(tnr_world *world, const tnri_flight *but, bool *moved
 
 tnr_status tnri_world_move(tnr_world *world, bool *moved) { return step_all(world, NULL, moved); }
 
-tnr_status tnri_world_progress(tnr_world *world)
-{
-    bool moved = false;
-    return step_all(world, NULL, &moved);
-}
-
 /* ---- Waiting -------------------------------------------------------------------------------------------------------------------------- */
 
 /* Looks in vain between two at the other flights, at MPI and at the clock, where the core is given away too, which may take milliseconds. */
@@ -194,14 +188,19 @@ static tnr_status choked(const tnri_flight *flight)
     return together ? tnri_world_poison(flight->world, status) : status;
 }
 
+static const char *awaited(const tnri_flight *flight)
+{
+    return flight->kind != TNRI_SEND              ? "a transfer from"
+           : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
+                                                  : "bytes to be taken by";
+}
+
 static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
 {
     const tnr_world *world = flight->world;
     char why[TNR_ERROR_TEXT_BYTES];
     const bool all = flight->channel == TNRI_CHANNEL_COLLECTIVE;
-    const char *what = flight->kind != TNRI_SEND              ? "a transfer from"
-                       : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
-                                                              : "bytes to be taken by";
+    const char *what = awaited(flight);
     const tnri_outlook outlook = tnri_world_watch(world, all ? -1 : flight->peer, patience, why);
     TNR_REQUIRE(!all || outlook != TNRI_WAIT_LOST, TNR_ERR_PEER,
                 "%s: rank %d waits for %s rank %d, as all wait for all; %s", flight->op, world->rank, what,
@@ -210,6 +209,32 @@ static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
                 flight->op, world->rank, what, flight->peer, flight->channel, why);
     TNR_REQUIRE(outlook != TNRI_WAIT_LATE, TNR_ERR_PEER, "%s: rank %d has waited %llu ms for %s rank %d on channel %d",
                 flight->op, world->rank, TNRI_LLU(patience->waited), what, flight->peer, flight->channel);
+    return TNR_OK;
+}
+
+tnr_status tnri_world_progress(tnr_world *world)
+{
+    tnri_flights *room = world->transfers;
+    char why[TNR_ERROR_TEXT_BYTES];
+    bool moved = false;
+    TNR_TRY(tnri_world_move(world, &moved));
+    const uint64_t now = moved ? room->watched : tnri_milliseconds();
+    if (now - room->watched < TNRI_WATCH_MS) {
+        return TNR_OK;
+    }
+    const int before = room->lost;
+    room->watched = now;
+    room->lost = -1;
+    for (const tnri_flight *flight = world->flights; flight != NULL && room->lost < 0; flight = flight->next) {
+        if (flight->state != TNRI_FLIGHT_OVER && tnri_world_lost(world, flight->peer, flight->peer == before, why)) {
+            room->lost = flight->peer;
+            if (room->lost == before) { /* what it sent before has had its time to come */
+                return tnri_world_poison(
+                    world, tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s rank %d on channel %d; %s", flight->op,
+                                     world->rank, awaited(flight), flight->peer, flight->channel, why));
+            }
+        }
+    }
     return TNR_OK;
 }
 
@@ -235,13 +260,9 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
             TNR_TRY(step_all(world, flight, &others));
             moved = moved || others;
         }
-        if (flight->peer == world->rank && flight->state == TNRI_FLIGHT_WAITING && flight->kind == TNRI_SEND) {
-            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no receive",
-                             flight->op, world->rank, flight->channel);
-        }
         if (flight->peer == world->rank && flight->state == TNRI_FLIGHT_WAITING) {
-            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no send",
-                             flight->op, world->rank, flight->channel);
+            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no %s",
+                             flight->op, world->rank, flight->channel, flight->kind == TNRI_SEND ? "receive" : "send");
         }
         if (moved) {
             idle = 0;

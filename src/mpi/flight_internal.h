@@ -150,6 +150,8 @@ typedef struct tnri_flights {
     tnri_flight *parked; /* prepared, not under way */
     uint32_t prepared;   /* flights of exchanges */
     uint32_t spins;      /* looks in vain before the core is given away */
+    uint64_t watched;    /* ms of the last look for the dead by calls that do not wait */
+    int lost;            /* who was lost at that look; -1: nobody */
     bool stuck;          /* a request that never ended may still be at what follows */
     tnri_roll *rolls;    /* by rank */
     char roll_told[TNR_ERROR_TEXT_BYTES];
@@ -222,7 +224,6 @@ tnr_status tnri_receive_header(tnri_flight *flight, int length);
 
 /* How this end's payload goes as messages, and of how many bytes it wants them, at most `most`. */
 tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream);
-int tnri_messages_tag(const tnri_flight *flight);
 uint64_t tnri_messages_propose(const tnri_flight *flight, uint64_t most);
 /* What can fail without anything having moved: buffers. */
 tnr_status tnri_messages_prepare(tnri_flight *flight);
@@ -277,12 +278,16 @@ tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved);
 void tnri_cargo_choose(tnri_flight *flight);
 /* The sender hears of that. */
 void tnri_cargo_answered(tnri_flight *flight);
-void tnri_cargo_restart(tnri_flight *flight);  /* the same again: counts in the lane go on */
-void tnri_cargo_accepted(tnri_flight *flight); /* a send's slots are no guess any more */
-void tnri_cargo_sent(tnri_flight *flight);     /* all pieces were taken: how did it go there? */
-void tnri_cargo_end(tnri_flight *flight);      /* a send's slots are had back */
+void tnri_cargo_restart(tnri_flight *flight); /* the same again: counts in the lane go on */
+void tnri_cargo_sent(tnri_flight *flight);    /* all pieces were taken: how did it go there? */
+void tnri_cargo_end(tnri_flight *flight);     /* a send's slots are had back */
 
 extern const tnri_ticket_class tnri_flight_tickets;
+
+static inline int tnri_answer_tag(const tnri_flight *flight)
+{
+    return tnri_tag(TNRI_TAG_ANSWER, TNRI_TAG_NUMBERS, flight->number);
+}
 
 /* Headers of transfers that are being prepared have tags of their own. */
 static inline int tnri_header_tag(const tnri_flight *flight)

@@ -49,6 +49,7 @@ tnr_status tnri_flights_make(tnr_world *world)
     room->count = (uint32_t)count;
     room->rolls = (tnri_roll *)(void *)(room->flights + count);
     room->spins = sysconf(_SC_NPROCESSORS_ONLN) >= world->node_size ? SPINS : SPINS_CROWDED;
+    room->lost = -1;
     world->transfers = room;
     world->flights = NULL;
     world->free_flights = NULL;

@@ -350,8 +350,8 @@ static tnr_status check(const char *op, tnr_domain *home, const tnr_window_optio
     if (options->first_touch && options->page == 0) { /* no page has elements of two blocks */
         options->page = (uint64_t)sysconf(_SC_PAGESIZE);
     }
-    TNR_REQUIRE(options->bytes <= (uint64_t)INT64_MAX / 4, TNR_ERR_OVERFLOW, "%s: options.bytes is %llu", op,
-                TNRI_LLU(options->bytes));
+    TNR_REQUIRE(options->bytes <= (uint64_t)INT64_MAX / 4, TNR_ERR_OVERFLOW,
+                "%s: options.bytes is %llu, more than 2^61", op, TNRI_LLU(options->bytes));
     return TNR_OK;
 }
 

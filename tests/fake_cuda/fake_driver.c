@@ -270,6 +270,9 @@ FAKE_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUd
     case 134:
         *value = fake.numa;
         break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+        *value = 1; /* few threads, so that each goes on to a next element */
+        break;
     default:
         *value = 0;
         break;

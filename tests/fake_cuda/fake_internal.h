@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "fake_cuda.h"
+#include "fake_launch.h"
 
 #define FAKE_API __attribute__((visibility("default")))
 
@@ -18,6 +19,7 @@ typedef enum fake_kind {
     FAKE_EVENT,
     FAKE_POOL,
     FAKE_MODULE,
+    FAKE_HANDLE, /* of cuBLAS */
     FAKE_MEMORY, /* memory from here on */
     FAKE_PINNED,
     FAKE_REGISTERED
@@ -85,7 +87,10 @@ struct fake_op {
     uint64_t width;
     uint64_t height;
     uint64_t depth;
-    char *snapshot; /* of pageable source memory, packed; of a launch, its layout */
+    char *snapshot; /* of pageable source memory, packed; of a launch, its parameters */
+    const fake_kernel *kernel;
+    int address_count; /* of a launch: addresses among its parameters */
+    uint64_t addresses[FAKE_PARAMETERS];
 };
 
 typedef struct fake_context {
@@ -122,7 +127,7 @@ void fake_memory_reset(void);
 void fake_memory_drop(fake_memory *memory); /* its bytes go */
 void fake_memory_end(fake_memory *memory);  /* the stream comes to its release */
 
-/* kernels, by name: what the host does for one */
+/* kernels: a launch, now */
 void fake_run_kernel(const fake_op *op);
 
 /* running */

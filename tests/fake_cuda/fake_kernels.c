@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fake's kernels: names that map to functions of the host's, run when their stream comes to them. And a compiler with NVRTC's
+ * The fake's kernels: the library's own, compiled for the host (fake_module.cpp), run when their stream comes to them. And a compiler with NVRTC's
  * symbols whose image is the text itself: TENURE_NVRTC may name the fake.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/cuda/kernels_internal.h"
 #include "fake_internal.h"
 
 /* ---- Modules and launches --------------------------------------------------------------------------------------------------------- */
 
-typedef struct fake_function {
-    const char *name;
-    uint64_t element_bytes;
-} fake_function;
-
-static fake_function functions[] = {{"tnri_pack_1", 1}, {"tnri_pack_4", 4}, {"tnri_pack_8", 8}, {"tnri_pack_16", 16}};
+/* What the fake's compiler made, or a fat binary of nvcc's: its kernels are known by name. Machine code for one device is refused. */
+static bool is_image(const void *image)
+{
+    static const unsigned char fat[4] = {0x50, 0xED, 0x55, 0xBA};
+    return image != NULL && (memcmp(image, fat, 4) == 0 || strncmp(image, "/* SPDX", 7) == 0);
+}
 
 FAKE_API CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     FAKE_BEGIN("cuModuleLoadData", true);
-    if (image == NULL || strstr(image, "tnri_pack_") == NULL) {
-        return fake_leave(CUDA_ERROR_INVALID_IMAGE); /* a real one's: the fake runs no machine code */
+    if (!is_image(image)) {
+        return fake_leave(CUDA_ERROR_INVALID_IMAGE);
     }
     *module = fake_new(FAKE_MODULE, fake_current(), sizeof(fake_object));
     return fake_leave(CUDA_SUCCESS);
@@ -45,13 +44,35 @@ FAKE_API CUresult cuModuleGetFunction(CUfunction *function, CUmodule handle, con
     if (fake_find(FAKE_MODULE, handle, "a function of no module") == NULL) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    for (size_t at = 0; at < sizeof(functions) / sizeof(functions[0]); at++) {
-        if (strcmp(functions[at].name, name) == 0) {
-            *function = (CUfunction)&functions[at];
-            return fake_leave(CUDA_SUCCESS);
+    const fake_kernel *kernel = fake_kernel_find(name);
+    if (kernel == NULL) {
+        return fake_leave(CUDA_ERROR_NOT_FOUND);
+    }
+    *function = (CUfunction)(uintptr_t)kernel;
+    return fake_leave(CUDA_SUCCESS);
+}
+
+enum { VALUE = 16 }; /* where a parameter may begin */
+
+static size_t rounded_up(size_t bytes) { return (bytes + VALUE - 1) / VALUE * VALUE; }
+
+/* The parameters as they are now; addresses among them are noted. */
+static void take_parameters(fake_op *op, void *const *parameters)
+{
+    const fake_kernel *kernel = op->kernel;
+    size_t bytes = 0;
+    for (int i = 0; i < kernel->parameters; i++) {
+        bytes += rounded_up(kernel->bytes[i]);
+    }
+    op->snapshot = malloc(bytes);
+    bytes = 0;
+    for (int i = 0; i < kernel->parameters; i++) {
+        memcpy(op->snapshot + bytes, parameters[i], kernel->bytes[i]);
+        bytes += rounded_up(kernel->bytes[i]);
+        if (kernel->address[i]) {
+            memcpy(&op->addresses[op->address_count++], parameters[i], sizeof(uint64_t));
         }
     }
-    return fake_leave(CUDA_ERROR_NOT_FOUND);
 }
 
 FAKE_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -60,62 +81,71 @@ FAKE_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
 {
     FAKE_BEGIN("cuLaunchKernel", true);
     fake_stream *stream = fake_find(FAKE_STREAM, behind, "a launch in no stream");
-    const bool right = grid_x >= 1 && grid_x <= 0x7FFFFFFF && grid_y == 1 && grid_z == 1 && block_x >= 1 &&
-                       block_x <= 1024 && block_y == 1 && block_z == 1 && shared == 0 && extra == NULL;
+    const bool right = grid_x >= 1 && grid_x <= 0x7FFFFFFF && grid_y == 1 && grid_z == 1 && block_x == FAKE_THREADS &&
+                       block_y == 1 && block_z == 1 && shared == 0 && extra == NULL;
     if (stream == NULL || stream->object.device != fake_current() || !right) {
         fake_blame(&fake.misuse, "a launch of no size, or in a stream of another context");
         return fake_leave(CUDA_ERROR_INVALID_VALUE);
     }
     fake_op *op = fake_op_new();
     op->what = FAKE_LAUNCH;
-    op->width = ((const fake_function *)(const void *)function)->element_bytes;
-    op->height = 1;
-    op->depth = 1;
-    op->snapshot = malloc(sizeof(tnri_pack_layout));
-    memcpy(op->snapshot, parameters[0], sizeof(tnri_pack_layout));
-    memcpy(&op->target.address, parameters[1], sizeof(op->target.address));
-    memcpy(&op->source.address, parameters[2], sizeof(op->source.address));
+    op->kernel = (const fake_kernel *)(uintptr_t)function;
+    op->number = grid_x;
+    take_parameters(op, parameters);
     fake_push(stream, op);
     return fake_leave(CUDA_SUCCESS);
 }
 
-/* Where an element is now; NULL, and blame, when it may not be touched. */
-static char *element(uint64_t address, uint64_t bytes)
+/* ---- What running kernels ask for --------------------------------------------------------------------------------------------------- */
+
+static char nowhere[256]; /* what is read of memory that may not be touched, and where it is written to */
+static const fake_memory *touched[4];
+static unsigned next_touched;
+
+char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment)
 {
+    if (address % alignment != 0) {
+        fake_blame(&fake.misuse, "a kernel reads or writes an element that is not aligned");
+    }
+    for (int i = 0; i < 4; i++) {
+        const fake_memory *memory = touched[i];
+        if (memory != NULL && address >= memory->address && address - memory->address < memory->bytes &&
+            bytes <= memory->bytes - (address - memory->address)) {
+            return memory->shadow + (address - memory->address);
+        }
+    }
     const fake_memory *memory = fake_memory_at(address);
     if (memory == NULL || bytes > memory->bytes - (address - memory->address)) {
         fake_blame(&fake.out_of_bounds, "a kernel leaves its allocation");
-        return NULL;
+        return nowhere;
     }
     if (!memory->born || memory->ended) {
         fake_blame(&fake.use_after_free, memory->ended ? "a kernel ran after its memory was freed"
                                                        : "a kernel ran before its memory was allocated");
-        return NULL;
+        return nowhere;
     }
+    touched[next_touched++ % 4] = memory;
     return memory->shadow + (address - memory->address);
 }
 
+uint64_t fake_device_random(void) { return fake_random(); }
+void fake_device_blame(const char *what) { fake_blame(&fake.misuse, what); }
+
 void fake_run_kernel(const fake_op *op)
 {
-    tnri_pack_layout layout;
-    memcpy(&layout, op->snapshot, sizeof(layout));
-    for (int64_t at = 0; at < layout.count; at++) {
-        uint64_t to = op->target.address;
-        uint64_t from = op->source.address;
-        int64_t rest = at;
-        for (int64_t axis = 0; axis < layout.rank; axis++) {
-            const int64_t index = rest % layout.shape[axis];
-            rest /= layout.shape[axis];
-            to += (uint64_t)(index * layout.target[axis]);
-            from += (uint64_t)(index * layout.source[axis]);
-        }
-        char *target = element(to, op->width);
-        const char *source = element(from, op->width);
-        if (target == NULL || source == NULL) {
-            return;
-        }
-        memcpy(target, source, op->width);
+    void *values[FAKE_PARAMETERS];
+    size_t at = 0;
+    for (int i = 0; i < op->kernel->parameters; i++) {
+        values[i] = op->snapshot + at;
+        at += rounded_up(op->kernel->bytes[i]);
     }
+    memset(touched, 0, sizeof(touched)); /* whether memory may be touched is asked anew */
+    if (op->kernel->once) {
+        op->kernel->call(values);
+    } else {
+        fake_device_run(op->kernel, (unsigned)op->number, values);
+    }
+    memset(touched, 0, sizeof(touched));
 }
 
 /* ---- The compiler -------------------------------------------------------------------------------------------------------------------- */

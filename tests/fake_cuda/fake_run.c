@@ -190,8 +190,8 @@ bool fake_is_queued(uint64_t address, uint64_t bytes)
         }
         for (const fake_op *op = ((fake_stream *)at)->first; op != NULL; op = op->next) {
             const fake_side *sides[2] = {&op->target, &op->source};
-            for (int side = 0; side < 2 && op->what == FAKE_LAUNCH; side++) {
-                if (sides[side]->address >= address && sides[side]->address - address < bytes) {
+            for (int i = 0; i < op->address_count; i++) {
+                if (op->addresses[i] >= address && op->addresses[i] - address < bytes) {
                     return true;
                 }
             }

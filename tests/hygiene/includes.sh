@@ -6,7 +6,7 @@
 #   arena <- storage <- engine <- {cuda, mpi}; cuda and mpi do not know each other
 #
 # - a file in src/ includes its own folder, its room header's equals below (arena/base.h, arena/arena.h, storage/storage.h,
-#   storage/{provider,stream}.h, engine/engine.h, each only by its own and upper rooms), and public headers of its own and lower rooms;
+#   storage/{provider,stream}.h, engine/device.h, each only by its own and upper rooms), and public headers of its own and lower rooms;
 # - *_internal.h, *.inl.h and *.tmpl.h are private to their folder, and .c files are nobody's to include;
 # - a library's header is included where its wrapper lives: blis.h in engine/product_blis.c,
 #   sleef.h in engine/kernels/vector_math_sleef.inl.h, hwloc.h in arena/{features_hwloc,topology_hwloc}.c, mpi.h in src/mpi, cuda headers in src/cuda;
@@ -112,7 +112,7 @@ FNR == 1 {
     if (level(to[2]) == 0) { offence("leads to no room"); next }
     if (included ~ /\.c$/) { offence("a .c file is compiled, not included"); next }
     if (upward(room, to[2])) { offence("arrow from " room " up to " to[2]); next }
-    if (to[2] != room && target !~ /^src\/(arena\/(base|arena)|storage\/(storage|provider|stream)|engine\/engine)\.h$/)
+    if (to[2] != room && target !~ /^src\/(arena\/(base|arena)|storage\/(storage|provider|stream)|engine\/device)\.h$/)
         offence("private to src/" to[2])
 }
 END { exit bad }

@@ -51,8 +51,14 @@ typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef double loose_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef int32_t lanes_f32 __attribute__((vector_size(VECTOR_BYTES)));
-typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* For fewer rows than these have elements. */
+typedef float low_vector_f32 __attribute__((vector_size(16)));
+typedef double low_vector_f64 __attribute__((vector_size(16)));
+typedef float low_loose_f32 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double low_loose_f64 __attribute__((vector_size(16), aligned(8), may_alias));
+#define LOW_SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
+#define LOW_SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 
 /* Real and imaginary parts change places. */
 #if VECTOR_BYTES == 64
@@ -107,10 +113,16 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #define DTYPES DTYPES_FLOAT
 #include "each_dtype.inl.h"
 
+#if VECTOR_BYTES > 16
+#define LOW(dtype) low_##dtype
+#else
+#define LOW(dtype) small_##dtype /* no fewer rows than a vector has */
+#endif
+
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
-                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
+                                    VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
+                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
                                     PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
                                     PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype)}

@@ -32,8 +32,8 @@ static void SIZED(pack_unit)(E *to, const E *from, const int64_t *depths, int64_
 }
 
 #ifdef QUAD
-/* Four rows by four of k, turned. */
-static inline void SIZED(turn)(E *to, int width, const E *w, const E *x, const E *y, const E *z)
+/* Four lines of four elements each, turned. */
+static inline ALWAYS_INLINE void SIZED(turn)(E *const to[4], const E *w, const E *x, const E *y, const E *z)
 {
     QUAD a;
     QUAD b;
@@ -51,10 +51,10 @@ static inline void SIZED(turn)(E *to, int width, const E *w, const E *x, const E
     b = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
     c = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
     d = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
-    memcpy(to, &a, sizeof a);
-    memcpy(to + width, &b, sizeof b);
-    memcpy(to + 2 * width, &c, sizeof c);
-    memcpy(to + 3 * width, &d, sizeof d);
+    memcpy(to[0], &a, sizeof a);
+    memcpy(to[1], &b, sizeof b);
+    memcpy(to[2], &c, sizeof c);
+    memcpy(to[3], &d, sizeof d);
 }
 #endif
 
@@ -73,8 +73,10 @@ static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int6
             const E *x = line + rows[r + 1];
             const E *y = line + rows[r + 2];
             const E *z = line + rows[r + 3];
-            SIZED(turn)(at + r, width, w, x, y, z);
-            SIZED(turn)(at + 4 * width + r, width, w + 4, x + 4, y + 4, z + 4);
+            E *const low[4] = {at + r, at + width + r, at + 2 * width + r, at + 3 * width + r};
+            E *const high[4] = {low[0] + 4 * width, low[1] + 4 * width, low[2] + 4 * width, low[3] + 4 * width};
+            SIZED(turn)(low, w, x, y, z);
+            SIZED(turn)(high, w + 4, x + 4, y + 4, z + 4);
         }
         for (; r < live; ++r) {
             for (int q = 0; q < 8; ++q) {
@@ -102,12 +104,95 @@ static void SIZED(pack_singly)(E *restrict to, const E *restrict from, const int
     }
 }
 
+#ifdef QUAD
+
+/* How many rows after the first its neighbour comes; 0: it does not, or too soon or too late to make use of it. */
+static int64_t SIZED(run_of)(const int64_t *rows, int64_t count)
+{
+    for (int64_t i = 4; 4 * i <= count; ++i) {
+        if (rows[i] == rows[0] + 1) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Each of four rows has its neighbours one, two and three runs further on, in the same place of a micro-panel. */
+static bool SIZED(is_square)(const int64_t *rows, int64_t first, int64_t run, int width)
+{
+    for (int s = 0; s < 4; ++s) {
+        const int64_t at = first + s * run;
+        for (int q = 0; q < 4; ++q) {
+            if (rows[at + q] != rows[first + q] + s) {
+                return false;
+            }
+        }
+        if (at % width + 4 > width) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Rows that are apart, while those of the next runs are their neighbours: four by four, turned, and all of a line one after the other. Rows
+ * come in micro-panels one behind the other.
+ */
+static void SIZED(pack_runs_across)(E *restrict to, const E *restrict from, const int64_t *rows, int64_t count,
+                                    int64_t run, const int64_t *depths, int64_t depth, int width)
+{
+    const int64_t line = 64 / (int)sizeof(E);
+    for (int64_t base = 0; base < count; base += line * run) {
+        for (int64_t i = base; i < base + run && i < count; i += 4) {
+            const int live = base + run - i < 4 ? (int)(base + run - i) : 4;
+            for (int64_t first = i; first < i + line * run && first < count; first += 4 * run) {
+                if (live == 4 && first + 3 * run + 4 <= count && SIZED(is_square)(rows, first, run, width)) {
+                    E *at[4];
+                    for (int s = 0; s < 4; ++s) {
+                        const int64_t row = first + s * run;
+                        at[s] = to + row / width * width * depth + row % width;
+                    }
+                    for (int64_t p = 0; p < depth; ++p) {
+                        const E *column = from + depths[p];
+                        E *const here[4] = {at[0] + p * width, at[1] + p * width, at[2] + p * width, at[3] + p * width};
+                        SIZED(turn)
+                        (here, column + rows[first], column + rows[first + 1], column + rows[first + 2],
+                         column + rows[first + 3]);
+                    }
+                    continue;
+                }
+                for (int64_t row = first; row < first + 4 * run && row < count; row += run) {
+                    for (int q = 0; q < live && row + q < count; ++q) {
+                        E *at = to + (row + q) / width * width * depth + (row + q) % width;
+                        for (int64_t p = 0; p < depth; ++p) {
+                            at[p * width] = from[rows[row + q] + depths[p]];
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#endif
+
 static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows, int64_t count, bool unit,
                         const int64_t *depths, int64_t depth, bool unit_depth, int width)
 {
     E *to = packed;
     const E *from = elements;
     int64_t i = 0;
+#ifdef QUAD
+    const int64_t run = unit || unit_depth ? 0 : SIZED(run_of)(rows, count);
+    if (run != 0) {
+        const int64_t whole = count / width * width;
+        if (whole < count) {
+            memset(to + whole * depth, 0, (size_t)width * (size_t)depth * sizeof(E));
+        }
+        SIZED(pack_runs_across)(to, from, rows, count, run, depths, depth, width);
+        return;
+    }
+#endif
     if (unit) {
         while (i + width <= count) { /* of few enough that their targets do not push each other out of a cache */
             int panels = 1;

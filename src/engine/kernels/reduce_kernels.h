@@ -53,17 +53,6 @@
 #define LINE_LEVELS_BYTES 8192
 #endif
 
-typedef enum tnri_reduce_op {
-    TNRI_REDUCE_SUM,
-    TNRI_REDUCE_PROD,
-    TNRI_REDUCE_MAX,
-    TNRI_REDUCE_MIN,
-    TNRI_REDUCE_ALL,
-    TNRI_REDUCE_ANY,
-    TNRI_REDUCE_NORM,
-    TNRI_REDUCE_END
-} tnri_reduce_op;
-
 /* Small builds: what a term does to an accumulator (reduce_small_kernels.c). */
 typedef struct tnri_reduce_terms tnri_reduce_terms;
 

@@ -1,0 +1,866 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engines of a device: the whole catalogue on tensors of every kind of device memory against the naive models, against an engine of CPUs
+ * where the arithmetic is the same; and the rules: where operands may lie, who may call, what ends what.
+ */
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#include "catalogue/catalogue.h"
+#include "scene.h"
+
+#include "../../src/cuda/engine_internal.h"
+
+/* Of each operation and dtype; TENURE_TEST_CUDA_ROUNDS: more of them. */
+enum { ROUNDS = 4 };
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* ---- A scene with an engine ------------------------------------------------------------------------------------------------------- */
+
+typedef struct stage {
+    scene s;
+    tnr_engine *engine;
+    tnr_engine *cpu;
+    catalogue_random random;
+} stage;
+
+static void stage_begin(stage *of, uint64_t seed, const tnr_cuda_engine_options *options)
+{
+    scene_begin(&of->s, seed, NULL);
+    of->random = (catalogue_random){seed * 7919 + 1};
+    of->engine = NULL;
+    of->cpu = NULL;
+    OK(tnr_cuda_engine_create(of->s.heap, of->s.lane[0], options, &of->engine));
+    OK(tnr_engine_create(of->s.heap, NULL, &of->cpu));
+}
+
+static void stage_end(stage *of)
+{
+    OK(tnr_engine_destroy(&of->cpu));
+    OK(tnr_engine_destroy(&of->engine));
+    scene_end(&of->s);
+}
+
+/* Options of an engine whose products are made by the fake cuBLAS, where there is one, or by the library's kernel. */
+static tnr_cuda_engine_options with_blas(const char *path)
+{
+    tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
+    options.cublas = path;
+    return options;
+}
+
+/* ---- The catalogue ------------------------------------------------------------------------------------------------------------------ */
+
+/* An operand on the device with the layout of one on the host. */
+typedef struct mirrored {
+    tnr_tensor *tensor;
+    tnr_view_mut view;
+} mirrored;
+
+static void mirror(const stage *of, const catalogue_operand *host, tnr_domain *domain, bool distinct, mirrored *made)
+{
+    const tnr_view all = view_of(host->tensor);
+    made->tensor = NULL;
+    OK(tnr_cuda_upload(of->s.lane[1], &all, domain, &made->tensor));
+    const int rank = host->array.rank;
+    if (distinct) {
+        OK(tnr_tensor_region_mut(made->tensor, rank, host->array.shape, host->strides, host->first, &made->view));
+    } else {
+        OK(tnr_tensor_region(made->tensor, rank, host->array.shape, host->strides, host->first, &made->view.view));
+    }
+}
+
+/* What is on the device, beside the view too, becomes what is on the host. */
+static void fetch(const stage *of, const mirrored *away, catalogue_operand *host)
+{
+    tnr_view_mut all;
+    const tnr_view from = view_of(away->tensor);
+    OK(tnr_tensor_view_mut(host->tensor, &all));
+    OK(tnr_cuda_download_into(of->s.lane[1], &from, &all));
+}
+
+static void check_made(const stage *of, const catalogue_call *use, tnr_tensor **made, const catalogue_array *expected)
+{
+    tnr_tensor *host = NULL;
+    const tnr_view all = view_of(*made);
+    OK(tnr_cuda_download(of->s.lane[1], &all, of->s.heap, &host));
+    catalogue_tensor_check(use, host, expected);
+    release(&host);
+    release(made);
+}
+
+static void check(stage *of, const catalogue_call *use, tnr_domain *inputs_in, tnr_domain *output_in)
+{
+    catalogue_operand inputs[CATALOGUE_INPUTS];
+    catalogue_operand output;
+    mirrored in[CATALOGUE_INPUTS] = {{.tensor = NULL}};
+    mirrored out = {.tensor = NULL};
+    tnr_view views[CATALOGUE_INPUTS];
+    for (int i = 0; i < use->op->arity; ++i) {
+        catalogue_input_make(&of->random, of->s.heap, use, i, use->op->layouts, false, &inputs[i]);
+        mirror(of, &inputs[i], inputs_in, false, &in[i]);
+        views[i] = in[i].view.view;
+    }
+    catalogue_output_make(&of->random, of->s.heap, use, use->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
+    mirror(of, &output, output_in, true, &out);
+    if (use->op->into != NULL) {
+        catalogue_array expected = catalogue_expect(use, inputs, &output.array);
+        catalogue_ok(use->op->into(of->engine, use, views, &out.view), use->op->name);
+        fetch(of, &out, &output);
+        catalogue_operand_check(use, &output, &expected);
+        catalogue_array_free(&expected);
+    }
+    if (use->op->make != NULL) {
+        catalogue_call fresh = *use;
+        fresh.reads_output = false;
+        catalogue_array expected = catalogue_expect(&fresh, inputs, NULL);
+        tnr_tensor *made = NULL;
+        catalogue_ok(use->op->make(of->engine, &fresh, views, &made), use->op->name);
+        check_made(of, &fresh, &made, &expected);
+        catalogue_array_free(&expected);
+    }
+    for (int i = 0; i < use->op->arity; ++i) {
+        fetch(of, &in[i], &inputs[i]);
+        catalogue_operand_unchanged(&inputs[i]);
+        catalogue_operand_free(&inputs[i]);
+        release(&in[i].tensor);
+    }
+    catalogue_operand_free(&output);
+    release(&out.tensor);
+}
+
+static void run_family(stage *of, const catalogue_family *family, int rounds, int64_t limit)
+{
+    static const tnr_cuda_memory kinds[] = {TNR_CUDA_POOL, TNR_CUDA_PLAIN, TNR_CUDA_MANAGED};
+    for (int o = 0; o < family->count; ++o) {
+        const catalogue_op *op = &family->ops[o];
+        for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
+            for (int round = 0; (op->dtypes & CATALOGUE_BIT(dtype)) != 0 && round < rounds; ++round) {
+                const catalogue_call use = catalogue_choose(&of->random, op, (tnr_dtype)dtype, limit);
+                check(of, &use, of->s.domain[kinds[round % 3]], of->s.domain[kinds[(round + 1) % 3]]);
+            }
+        }
+    }
+}
+
+static void run_catalogue(const catalogue_family *family)
+{
+    stage of;
+    const tnr_cuda_engine_options options = with_blas("off");
+    const uint64_t seed = number_of("TENURE_TEST_SEED", 11);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    stage_begin(&of, seed, &options);
+    run_family(&of, family, (int)number_of("TENURE_TEST_CUDA_ROUNDS", ROUNDS), 8);
+    scene_expect_clean();
+    stage_end(&of);
+}
+
+static void elementwise(void **state)
+{
+    (void)state;
+    run_catalogue(&catalogue_elementwise);
+}
+
+static void reductions(void **state)
+{
+    (void)state;
+    run_catalogue(&catalogue_reduction);
+}
+
+static void structure(void **state)
+{
+    (void)state;
+    run_catalogue(&catalogue_structure);
+}
+
+static void zeros(void **state)
+{
+    (void)state;
+    run_catalogue(&catalogue_zeros);
+}
+
+static void indices(void **state)
+{
+    (void)state;
+    run_catalogue(&catalogue_index);
+}
+
+static void products(void **state)
+{
+    (void)state;
+    run_catalogue(&catalogue_product);
+    run_catalogue(&catalogue_contract);
+}
+
+/* The fake has a cuBLAS; on a real driver it is the real one. */
+static const char *blas_path(void) { return scene_fake() != NULL ? scene_driver() : NULL; }
+
+/* However small: by cuBLAS, and packed whatever it cannot read. */
+static void products_by_cublas(void **state)
+{
+    (void)state;
+    stage of;
+    const tnr_cuda_engine_options options = with_blas(blas_path());
+    const uint64_t seed = number_of("TENURE_TEST_SEED", 12);
+    const int rounds = 3 * (int)number_of("TENURE_TEST_CUDA_ROUNDS", ROUNDS);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    stage_begin(&of, seed, &options);
+    tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
+    assert_non_null(inside);
+    inside->blas_from = 0.0;
+    for (int packs = 0; packs < 2; ++packs) {
+        inside->pack_from = packs == 0 ? 1 : INT64_MAX;
+        run_family(&of, &catalogue_product, rounds, 8);
+        run_family(&of, &catalogue_contract, rounds, 6);
+    }
+    const tnr_cuda_statistics counts = scene_counts(&of.s);
+    print_message("%llu by cuBLAS, %llu operands packed, %llu by the library's kernel\n",
+                  (unsigned long long)counts.blas_products, (unsigned long long)counts.packed,
+                  (unsigned long long)counts.products);
+    if (scene_fake() != NULL || inside->blas.state == TNRI_BLAS_READY) {
+        assert_true(counts.blas_products > 20 && counts.packed > 20 && counts.products > 20);
+        tnr_engine_info info;
+        OK(tnr_engine_describe(of.engine, &info));
+        assert_string_equal(info.blas, "cublas");
+    }
+    scene_expect_clean();
+    stage_end(&of);
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------------------------------------------- */
+
+/* CU-01: host memory is refused by name of the call to make, by engines of either kind, and nothing is read or moved. */
+static void cu_01_placement_is_checked_before_data(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 3, NULL);
+    const double ab[2][2] = {{1.0, 2.0}, {3.0, 4.0}};
+    tnr_tensor *host[2] = {NULL, NULL};
+    tnr_tensor *away[2] = {NULL, NULL};
+    tnr_tensor *made = NULL;
+    tnr_view h[2];
+    tnr_view d[2];
+    for (int i = 0; i < 2; ++i) {
+        OK(tnr_tensor_from_column_major(of.s.heap, TNR_F64, 1, SHAPE(2), ab[i], sizeof(ab[i]), &host[i]));
+        h[i] = view_of(host[i]);
+        OK(tnr_cuda_upload(of.s.lane[0], &h[i], of.s.domain[TNR_CUDA_POOL], &away[i]));
+        d[i] = view_of(away[i]);
+    }
+    EXPECT(TNR_ERR_RESIDENCY, tnr_add(of.cpu, &d[0], &d[1], &made));
+    assert_non_null(strstr(tnr_last_error(), "download"));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_add(of.engine, &h[0], &h[1], &made));
+    assert_non_null(strstr(tnr_last_error(), "tnr_cuda_upload"));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_add(of.engine, &d[0], &h[1], &made));
+    tnr_view m[2];
+    OK(tnr_tensor_region(away[0], 2, SHAPE(1, 2), SHAPE(1, 1), 0, &m[0]));
+    OK(tnr_tensor_region(away[1], 2, SHAPE(2, 1), SHAPE(1, 2), 0, &m[1]));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_matmul(of.cpu, &m[0], &m[1], NULL, &made));
+    const void *data = NULL;
+    EXPECT(TNR_ERR_RESIDENCY, tnr_tensor_host_data(away[0], &data));
+    OK(tnr_add(of.engine, &d[0], &d[1], &made));
+    tnr_tensor *back = NULL;
+    const tnr_view sum = view_of(made);
+    OK(tnr_cuda_download(of.s.lane[1], &sum, of.s.heap, &back));
+    OK(tnr_tensor_host_data(back, &data));
+    assert_true(((const double *)data)[0] == 4.0 && ((const double *)data)[1] == 6.0);
+    release(&back);
+    release(&made);
+    for (int i = 0; i < 2; ++i) {
+        release(&host[i]);
+        release(&away[i]);
+    }
+    stage_end(&of);
+}
+
+/* CU-08: zero elements are no launch; a batch of more than 65535 and axes longer than a grid's are all done. */
+static void cu_08_sizes_of_launches(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 4, NULL);
+    tnr_tensor *none = NULL;
+    tnr_tensor *made = NULL;
+    OK(tnr_cuda_zeros(of.s.lane[0], of.s.domain[TNR_CUDA_POOL], TNR_F32, 1, SHAPE(0), &none));
+    tnr_view view = view_of(none);
+    const uint64_t launches = scene_counts(&of.s).launches;
+    OK(tnr_add(of.engine, &view, &view, &made));
+    release(&made);
+    OK(tnr_to_contiguous(of.engine, &view, &made));
+    release(&made);
+    assert_int_equal(scene_counts(&of.s).launches, launches);
+    release(&none);
+    tnr_tensor *batch = scene_on_device(&of.s, TNR_CUDA_POOL, INT64_C(2) * 65537, 0);
+    OK(tnr_tensor_region(batch, 3, SHAPE(1, 2, 65537), SHAPE(2, 1, 2), 0, &view));
+    OK(tnr_permute(of.engine, &view, (const int[]){1, 0, 2}, &made));
+    scene_expect_counting(&of.s, made, 0);
+    release(&made);
+    release(&batch);
+    tnr_tensor *bias = scene_on_device(&of.s, TNR_CUDA_POOL, 8, 0);
+    tnr_tensor *rows = scene_on_device(&of.s, TNR_CUDA_POOL, INT64_C(8) * 131071, 0);
+    tnr_view whole;
+    tnr_view repeated;
+    OK(tnr_tensor_region(rows, 2, SHAPE(8, 131071), SHAPE(1, 8), 0, &whole));
+    OK(tnr_tensor_region(bias, 2, SHAPE(8, 131071), SHAPE(1, 0), 0, &repeated));
+    OK(tnr_add(of.engine, &whole, &repeated, &made));
+    tnr_tensor *back = NULL;
+    view = view_of(made);
+    OK(tnr_cuda_download(of.s.lane[0], &view, of.s.heap, &back));
+    const void *data = NULL;
+    OK(tnr_tensor_host_data(back, &data));
+    for (int64_t i = 0; i < INT64_C(8) * 131071; ++i) {
+        assert_int_equal(((const int32_t *)data)[i], (int32_t)(i + i % 8));
+    }
+    release(&back);
+    release(&made);
+    release(&rows);
+    release(&bias);
+    stage_end(&of);
+}
+
+static void foreign_and_host_memory(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 5, NULL);
+    tnr_cuda_options options = SCENE_SMALL;
+    tnr_cuda_device *other = NULL;
+    tnr_domain *domain = NULL;
+    options.driver = scene_driver();
+    OK(tnr_cuda_device_open(of.s.heap, &options, &other));
+    OK(tnr_cuda_domain_create(other, TNR_CUDA_POOL, NULL, &domain));
+    tnr_tensor *foreign = NULL;
+    tnr_tensor *pinned = NULL;
+    tnr_tensor *made = NULL;
+    OK(tnr_cuda_zeros(tnr_cuda_device_lane(other, 0), domain, TNR_F64, 1, SHAPE(3), &foreign));
+    OK(tnr_tensor_zeros(of.s.domain[TNR_CUDA_PINNED], TNR_F64, 1, SHAPE(3), &pinned));
+    tnr_view view = view_of(foreign);
+    EXPECT(TNR_ERR_FOREIGN, tnr_neg(of.engine, &view, &made));
+    assert_non_null(strstr(tnr_last_error(), "tnr_cuda_copy_between"));
+    view = view_of(pinned);
+    EXPECT(TNR_ERR_RESIDENCY, tnr_neg(of.engine, &view, &made));
+    tnr_cuda_engine_options away = TNR_CUDA_ENGINE_OPTIONS;
+    tnr_engine *engine = NULL;
+    away.output = domain;
+    EXPECT(TNR_ERR_FOREIGN, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
+    away.output = of.s.heap;
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
+    away.output = of.s.domain[TNR_CUDA_PINNED];
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_engine_create(of.s.domain[TNR_CUDA_POOL], of.s.lane[0], NULL, &engine));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(NULL, of.s.lane[0], NULL, &engine));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, NULL, NULL, &engine));
+    assert_null(engine);
+    away.output = of.s.domain[TNR_CUDA_MANAGED];
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[1], &away, &engine));
+    assert_ptr_equal(tnr_engine_output(engine), of.s.domain[TNR_CUDA_MANAGED]);
+    assert_ptr_equal(tnr_cuda_engine_lane(engine), of.s.lane[1]);
+    assert_null(tnr_cuda_engine_lane(of.cpu));
+    assert_null(tnr_cuda_engine_lane(NULL));
+    OK(tnr_engine_destroy(&engine));
+    release(&foreign);
+    release(&pinned);
+    OK(tnr_domain_close(&domain));
+    OK(tnr_cuda_device_close(&other));
+    stage_end(&of);
+}
+
+/* Managed results are read and written by an engine of CPUs in place, which waits for the device. */
+static void managed_memory_in_turns(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 6, NULL);
+    tnr_tensor *one = scene_counting(of.s.domain[TNR_CUDA_MANAGED], 1000, 1);
+    tnr_view_mut view;
+    OK(tnr_tensor_view_mut(one, &view));
+    OK(tnr_add_into(of.engine, &view.view, &view.view, &view));
+    OK(tnr_neg_into(of.cpu, &view.view, &view));
+    OK(tnr_neg_into(of.engine, &view.view, &view));
+    tnr_read_map map;
+    OK(tnr_map_read(&view.view, &map));
+    for (int32_t i = 0; i < 1000; ++i) {
+        assert_int_equal(((const int32_t *)map.data)[i], 2 * (i + 1));
+    }
+    EXPECT(TNR_ERR_BUSY, tnr_neg_into(of.engine, &view.view, &view)); /* while it is mapped */
+    OK(tnr_unmap_read(&map));
+    release(&one);
+    stage_end(&of);
+}
+
+/* Released at once behind a call: the bytes go when the device is done. Everything in its lane's order, in whatever lane. */
+static void results_are_ordered_behind(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+        stage of;
+        stage_begin(&of, seed, NULL);
+        tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 3000, 5);
+        tnr_tensor *doubled = NULL;
+        tnr_tensor *back = NULL;
+        tnr_view view = view_of(a);
+        OK(tnr_add(of.engine, &view, &view, &doubled));
+        release(&a);
+        view = view_of(doubled);
+        OK(tnr_sub(of.engine, &view, &view, &back));
+        release(&back);
+        OK(tnr_cuda_duplicate(of.s.lane[1], &view, of.s.domain[TNR_CUDA_PLAIN], &back));
+        release(&doubled);
+        tnr_tensor *host = NULL;
+        view = view_of(back);
+        OK(tnr_cuda_download(of.s.lane[0], &view, of.s.heap, &host));
+        const void *data = NULL;
+        OK(tnr_tensor_host_data(host, &data));
+        for (int32_t i = 0; i < 3000; ++i) {
+            assert_int_equal(((const int32_t *)data)[i], 2 * (5 + i));
+        }
+        release(&host);
+        release(&back);
+        stage_end(&of);
+    }
+}
+
+static void the_engine_holds_its_device(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 7, NULL);
+    tnr_cuda_device *device = of.s.device;
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; ++memory) {
+        OK(tnr_domain_close(&of.s.domain[memory]));
+    }
+    EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&of.s.device));
+    assert_ptr_equal(of.s.device, device);
+    tnr_engine_info info;
+    OK(tnr_engine_describe(of.engine, &info));
+    assert_string_equal(info.kind, "cuda");
+    assert_string_equal(info.blas, "own");
+    assert_int_equal(info.device, 0);
+    OK(tnr_engine_destroy(&of.engine));
+    OK(tnr_engine_destroy(&of.cpu));
+    OK(tnr_cuda_device_close(&of.s.device));
+    OK(tnr_domain_close(&of.s.heap));
+    scene_expect_clean();
+}
+
+/* A result outlives its engine, and is given back to a device that is still open. */
+static void results_outlive_the_engine(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 8, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 100, 1);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(a);
+    OK(tnr_to_contiguous(of.engine, &view, &made));
+    OK(tnr_engine_destroy(&of.engine));
+    scene_expect_counting(&of.s, made, 1);
+    EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&of.s.device));
+    release(&made);
+    release(&a);
+    stage_end(&of);
+}
+
+/* What integers must not meet is found on the device, and told as an engine of CPUs tells it; nothing was written. */
+static void refusals_that_look_at_values(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 9, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 12, -5); /* -5 .. 6: zero at 5 */
+    tnr_tensor *made = NULL;
+    tnr_view view;
+    OK(tnr_tensor_region(a, 2, SHAPE(3, 4), SHAPE(1, 3), 0, &view));
+    EXPECT(TNR_ERR_NUMERIC, tnr_div(of.engine, &view, &view, &made));
+    assert_non_null(strstr(tnr_last_error(), "[2, 1] of b"));
+    EXPECT(TNR_ERR_NUMERIC, tnr_pow(of.engine, &view, &view, &made));
+    assert_non_null(strstr(tnr_last_error(), "[0, 0] of b"));
+    EXPECT(TNR_ERR_NUMERIC, tnr_rem(of.engine, &view, &view, &made));
+    tnr_view indices;
+    OK(tnr_tensor_region(a, 2, SHAPE(1, 5), SHAPE(1, 1), 7, &indices)); /* 2, 3, 4, 5, 6 */
+    tnr_index_options options = TNR_INDEX_OPTIONS;
+    options.axis_count = 1;
+    options.axes[0] = 0;
+    options.window[0] = 1;
+    options.window[1] = 4;
+    options.collapsed[0] = true;
+    options.window_axes[0] = 0;
+    const tnr_status on_device = tnr_gather(of.engine, &view, &indices, &options, &made);
+    char said[TNR_ERROR_TEXT_BYTES];
+    (void)snprintf(said, sizeof(said), "%s", tnr_last_error());
+    tnr_tensor *host = scene_counting(of.s.heap, 12, -5);
+    tnr_view on_host;
+    tnr_view host_indices;
+    OK(tnr_tensor_region(host, 2, SHAPE(3, 4), SHAPE(1, 3), 0, &on_host));
+    OK(tnr_tensor_region(host, 2, SHAPE(1, 5), SHAPE(1, 1), 7, &host_indices));
+    assert_int_equal(tnr_gather(of.cpu, &on_host, &host_indices, &options, &made), on_device);
+    assert_string_equal(tnr_last_error(), said);
+    assert_null(made);
+    release(&host);
+    release(&a);
+    stage_end(&of);
+}
+
+/* A call gives its work to the lane and returns: nothing has run, and nobody waited, but where a value decides. */
+static void calls_do_not_wait(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    stage of;
+    stage_begin(&of, 15, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
+    tnr_tensor *made[6] = {NULL};
+    const tnr_view view = view_of(a);
+    tnr_view square;
+    OK(tnr_tensor_region(a, 2, SHAPE(30, 33), SHAPE(1, 30), 0, &square));
+    OK(tnr_neg(of.engine, &view, &made[5])); /* modules are loaded now */
+    OK(tnr_cuda_synchronize(of.s.device));
+    scene_fake()->eagerness = 0;
+    const uint64_t run = scene_fake()->run;
+    const uint64_t waits = scene_counts(&of.s).host_waits;
+    OK(tnr_add(of.engine, &view, &view, &made[0]));
+    OK(tnr_permute(of.engine, &square, NULL, &made[1]));
+    OK(tnr_sum(of.engine, &square, (const int[]){0}, 1, &made[2]));
+    OK(tnr_tril(of.engine, &square, 0, &made[3]));
+    assert_int_equal(scene_counts(&of.s).host_waits, waits);
+    assert_int_equal(scene_fake()->run, run);
+    OK(tnr_div(of.engine, &view, &view, &made[4]));
+    assert_int_equal(scene_counts(&of.s).host_waits, waits + 1);
+    for (int i = 0; i < 6; ++i) {
+        release(&made[i]);
+    }
+    release(&a);
+    stage_end(&of);
+}
+
+/* CU-04: an engine that lives until the driver unloads is ended without a word, tensors and all. */
+static void cu_04_ends_while_the_driver_unloads(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    stage of;
+    stage_begin(&of, 16, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(a);
+    OK(tnr_neg(of.engine, &view, &made));
+    scene_fake()->unloading = true;
+    release(&made);
+    OK(tnr_engine_destroy(&of.engine));
+    OK(tnr_engine_destroy(&of.cpu));
+    release(&a);
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; ++memory) {
+        OK(tnr_domain_close(&of.s.domain[memory]));
+    }
+    OK(tnr_cuda_device_close(&of.s.device));
+    OK(tnr_domain_close(&of.s.heap));
+}
+
+/* Scratch is kept, capped and counted; without room for it nothing is written and nothing stays. */
+static void scratch_is_kept_and_capped(void **state)
+{
+    (void)state;
+    stage of;
+    tnr_cuda_engine_options options = with_blas("off");
+    stage_begin(&of, 17, &options);
+    tnr_tensor *a = NULL;
+    tnr_tensor *made = NULL;
+    OK(tnr_cuda_zeros(of.s.lane[0], of.s.domain[TNR_CUDA_POOL], TNR_F64, 2, SHAPE(40, 40), &a));
+    const tnr_view view = view_of(a);
+    const tnr_view *const three[3] = {&view, &view, &view};
+    OK(tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
+    release(&made);
+    const tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
+    const uint64_t kept = inside->kept_bytes;
+    assert_true(kept >= 40 * 40 * sizeof(double));
+    OK(tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
+    release(&made);
+    assert_int_equal(inside->kept_bytes, kept);
+    OK(tnr_engine_destroy(&of.engine));
+    options.scratch_max_bytes = 4096;
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &of.engine));
+    EXPECT(TNR_ERR_MEMORY, tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
+    assert_null(made);
+    OK(tnr_neg(of.engine, &view, &made));
+    release(&made);
+    release(&a);
+    stage_end(&of);
+}
+
+/* Plans (plan.h) work with an engine of a device, and keep it. */
+static void plans_are_run_on_the_device(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 18, NULL);
+    double values[6] = {1, 2, 3, 4, 5, 6};
+    tnr_tensor *host = NULL;
+    tnr_tensor *a = NULL;
+    tnr_tensor *made = NULL;
+    tnr_plan *plan = NULL;
+    OK(tnr_tensor_from_column_major(of.s.heap, TNR_F64, 2, SHAPE(2, 3), values, sizeof(values), &host));
+    tnr_view view = view_of(host);
+    OK(tnr_cuda_upload(of.s.lane[0], &view, of.s.domain[TNR_CUDA_POOL], &a));
+    release(&host);
+    view = view_of(a);
+    const tnr_view *const two[2] = {&view, &view};
+    OK(tnr_plan_einsum(of.engine, "ij,kj->ik", two, 2, NULL, NULL, &plan));
+    EXPECT(TNR_ERR_BUSY, tnr_engine_destroy(&of.engine));
+    for (int round = 0; round < 3; ++round) {
+        OK(tnr_plan_run(plan, two, 2, &made));
+        view = view_of(made);
+        OK(tnr_cuda_download(of.s.lane[1], &view, of.s.heap, &host));
+        const void *data = NULL;
+        OK(tnr_tensor_host_data(host, &data));
+        const double expected[4] = {35, 44, 44, 56};
+        assert_memory_equal(data, expected, sizeof(expected));
+        release(&host);
+        release(&made);
+        view = view_of(a);
+    }
+    OK(tnr_plan_destroy(&plan));
+    release(&a);
+    stage_end(&of);
+}
+
+/* The lane is one thread's: an engine whose lane is taken refuses, and so does a copy while the engine is inside. */
+static void a_lane_is_one_threads(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 10, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 10, 1);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(a);
+    OK(tnri_lane_enter("test", of.s.lane[0]));
+    EXPECT(TNR_ERR_BUSY, tnr_neg(of.engine, &view, &made));
+    tnri_lane_leave(of.s.lane[0]);
+    OK(tnr_neg(of.engine, &view, &made));
+    release(&made);
+    release(&a);
+    stage_end(&of);
+}
+
+/* A forked child may not use the engine, and may end it. */
+static void a_forked_child(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    stage of;
+    stage_begin(&of, 12, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 10, 1);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(a);
+    OK(tnr_neg(of.engine, &view, &made));
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        tnr_tensor *more = NULL;
+        tnr_engine *engine = NULL;
+        int wrong = tnr_neg(of.engine, &view, &more) != TNR_ERR_BACKEND ? 1 : 0;
+        wrong |= tnr_cuda_engine_create(of.s.heap, of.s.lane[1], NULL, &engine) != TNR_ERR_BACKEND ? 2 : 0;
+        wrong |= tnr_engine_destroy(&of.engine) != TNR_OK ? 4 : 0;
+        _exit(wrong);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    release(&made);
+    release(&a);
+    stage_end(&of);
+}
+
+/* After the device is lost every call answers with the first error; the engine can be ended, and then the device. */
+static void a_lost_device(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    stage of;
+    stage_begin(&of, 13, NULL);
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 10, 1);
+    tnr_tensor *made = NULL;
+    const tnr_view view = view_of(a);
+    OK(tnr_neg(of.engine, &view, &made));
+    release(&made);
+    scene_fake()->fail_entry = "cuLaunchKernel";
+    scene_fake()->fail_at = 1;
+    scene_fake()->fail_code = 700;
+    scene_fake()->fail_fatal = true;
+    EXPECT(TNR_ERR_BACKEND, tnr_neg(of.engine, &view, &made));
+    EXPECT(TNR_ERR_BACKEND, tnr_neg(of.engine, &view, &made));
+    assert_non_null(strstr(tnr_last_error(), "poisoned"));
+    assert_null(made);
+    release(&a);
+    OK(tnr_engine_destroy(&of.engine));
+    OK(tnr_engine_destroy(&of.cpu));
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; ++memory) {
+        OK(tnr_domain_close(&of.s.domain[memory]));
+    }
+    OK(tnr_cuda_device_close(&of.s.device));
+    OK(tnr_domain_close(&of.s.heap));
+    assert_int_equal(scene_depth(), 0);
+}
+
+/* ---- Faults --------------------------------------------------------------------------------------------------------------------------- */
+
+/* One use on a new device object and engine, while the n-th call of the driver fails. Answers whether there is such a call. */
+static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int code, int *refused)
+{
+    stage of;
+    const tnr_cuda_engine_options options = with_blas(dtype == TNR_C32 ? blas_path() : "off");
+    stage_begin(&of, 21, &options);
+    tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
+    inside->blas_from = 0.0;
+    inside->pack_from = 1;
+    const catalogue_call use = catalogue_plain_call(op, dtype);
+    catalogue_operand inputs[CATALOGUE_INPUTS];
+    mirrored in[CATALOGUE_INPUTS] = {{.tensor = NULL}};
+    tnr_view views[CATALOGUE_INPUTS];
+    for (int i = 0; i < op->arity; ++i) {
+        catalogue_input_make(&of.random, of.s.heap, &use, i, op->layouts, false, &inputs[i]);
+        mirror(&of, &inputs[i], of.s.domain[TNR_CUDA_POOL], false, &in[i]);
+        views[i] = in[i].view.view;
+    }
+    catalogue_array expected = catalogue_expect(&use, inputs, NULL);
+    scene_fake()->fail_entry = NULL;
+    scene_fake()->fail_code = code;
+    scene_fake()->fail_at = n;
+    bool fired = true;
+    for (int round = 0; round < 2; ++round) { /* and then it works */
+        tnr_tensor *made = NULL;
+        const tnr_status status = op->make(of.engine, &use, views, &made);
+        fired = scene_fake()->faults != 0;
+        scene_fake()->fail_at = 0;
+        assert_true(status == TNR_OK || (fired && round == 0) || status == TNR_ERR_UNSUPPORTED);
+        assert_true((status == TNR_OK) == (made != NULL));
+        *refused += status != TNR_OK ? 1 : 0;
+        if (made != NULL) {
+            check_made(&of, &use, &made, &expected);
+        }
+        scene_expect_clean();
+    }
+    catalogue_array_free(&expected);
+    for (int i = 0; i < op->arity; ++i) {
+        catalogue_operand_free(&inputs[i]);
+        release(&in[i].tensor);
+    }
+    stage_end(&of);
+    return fired;
+}
+
+/* For every call that an operation makes: it says so, or did without; nothing stays behind, and the next one works. */
+static void fail_each_call(const char *name, tnr_dtype dtype, int code)
+{
+    const catalogue_op *op = NULL;
+    for (int o = 0; (op = catalogue_op_at(o)) != NULL && strcmp(op->name, name) != 0; ++o) {
+    }
+    if (op == NULL) {
+        fail_msg("no operation %s", name);
+        return;
+    }
+    int refused = 0;
+    uint64_t n = 1;
+    while (fail_call(op, dtype, n, code, &refused)) {
+        assert_true(++n < 1000);
+    }
+    print_message("%s: %llu calls, %d answers\n", name, (unsigned long long)n - 1, refused);
+    assert_true(refused > 1);
+}
+
+static void each_call_of_the_driver_fails(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    static const struct use {
+        const char *name;
+        tnr_dtype dtype;
+    } uses[] = {{"add", TNR_F64},    {"div", TNR_I32},    {"exp", TNR_F32},     {"sum", TNR_F32},
+                {"pad", TNR_I64},    {"gather", TNR_F64}, {"scatter", TNR_I32}, {"concatenate", TNR_F32},
+                {"matmul", TNR_C64}, {"einsum", TNR_F32}, {"matmul", TNR_C32}};
+    for (size_t at = 0; at < sizeof(uses) / sizeof(uses[0]); ++at) {
+        fail_each_call(uses[at].name, uses[at].dtype, 2);   /* out of memory */
+        fail_each_call(uses[at].name, uses[at].dtype, 400); /* an invalid handle: the context lives */
+    }
+}
+
+/* ---- The machine ---------------------------------------------------------------------------------------------------------------------- */
+
+static void registered_with_a_machine(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 14, NULL);
+    tnr_topology *topology = NULL;
+    tnr_machine *machine = NULL;
+    tnr_engine *found = NULL;
+    tnr_engine *second = NULL;
+    if (tnr_topology_create(of.s.heap, NULL, &topology) != TNR_OK) {
+        print_message("skipped: this build reads no topology\n");
+        stage_end(&of);
+        skip();
+    }
+    OK(tnr_machine_create(of.s.heap, topology, NULL, &machine));
+    EXPECT(TNR_ERR_BOUNDS, tnr_machine_device(machine, 0, &found));
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_register(machine, of.cpu));
+    OK(tnr_machine_register(machine, of.engine));
+    EXPECT(TNR_ERR_BUSY, tnr_machine_register(machine, of.engine));
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[1], NULL, &second));
+    EXPECT(TNR_ERR_BUSY, tnr_machine_register(machine, second)); /* of the same device */
+    EXPECT(TNR_ERR_ARGUMENT, tnr_machine_unregister(machine, second));
+    OK(tnr_engine_destroy(&second));
+    assert_int_equal(tnr_machine_devices(machine), 1);
+    OK(tnr_machine_device(machine, 0, &found));
+    assert_ptr_equal(found, of.engine);
+    EXPECT(TNR_ERR_BUSY, tnr_engine_destroy(&of.engine));
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 10, 1);
+    const tnr_view view = view_of(a);
+    const tnr_view *const list[1] = {&view};
+    OK(tnr_machine_route(machine, TNR_ROUTE_DOMINANT, list, 1, TNR_NONE, &found, NULL));
+    assert_ptr_not_equal(found, of.engine); /* routing never chooses a device by itself */
+    tnr_tensor *made = NULL;
+    EXPECT(TNR_ERR_RESIDENCY, tnr_neg(found, &view, &made));
+    release(&a);
+    OK(tnr_machine_unregister(machine, of.engine));
+    OK(tnr_machine_register(machine, of.engine));
+    OK(tnr_machine_destroy(&machine)); /* forgets it */
+    OK(tnr_topology_destroy(&topology));
+    stage_end(&of);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elementwise),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(structure),
+        cmocka_unit_test(zeros),
+        cmocka_unit_test(indices),
+        cmocka_unit_test(products),
+        cmocka_unit_test(products_by_cublas),
+        cmocka_unit_test(cu_01_placement_is_checked_before_data),
+        cmocka_unit_test(cu_08_sizes_of_launches),
+        cmocka_unit_test(foreign_and_host_memory),
+        cmocka_unit_test(managed_memory_in_turns),
+        cmocka_unit_test(results_are_ordered_behind),
+        cmocka_unit_test(the_engine_holds_its_device),
+        cmocka_unit_test(results_outlive_the_engine),
+        cmocka_unit_test(refusals_that_look_at_values),
+        cmocka_unit_test(calls_do_not_wait),
+        cmocka_unit_test(cu_04_ends_while_the_driver_unloads),
+        cmocka_unit_test(scratch_is_kept_and_capped),
+        cmocka_unit_test(plans_are_run_on_the_device),
+        cmocka_unit_test(a_lane_is_one_threads),
+        cmocka_unit_test(a_forked_child),
+        cmocka_unit_test(a_lost_device),
+        cmocka_unit_test(each_call_of_the_driver_fails),
+        cmocka_unit_test(registered_with_a_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
