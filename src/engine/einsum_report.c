@@ -138,7 +138,7 @@ tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands
     static const char *const op = "einsum_path";
     TNR_REQUIRE(path != NULL, TNR_ERR_ARGUMENT, "einsum_path: path is NULL");
     tnri_equation e;
-    tnri_path found;
+    tnri_path found = {0};
     tnri_einsum_plan plan;
     TNR_TRY(tnri_einsum_consider(op, equation, operands, count, options, &e, &found, &plan));
     tnri_path_report(&e, &found, &plan, path);

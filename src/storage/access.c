@@ -468,9 +468,16 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
     return false;
 }
 
-static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing, bool lettered,
-                        extent_of_access how)
+/* What is asked for, without what the inputs are called. */
+static inline tnri_aliasing plain(tnri_aliasing asked)
 {
+    return asked < TNRI_APART_AB ? asked : asked == TNRI_APART_AB ? TNRI_APART : TNRI_READ_BACK;
+}
+
+static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_aliasing asked, extent_of_access how)
+{
+    const tnri_aliasing aliasing = plain(asked);
+    const bool lettered = asked != aliasing;
     bool direct = false;
     int mapped = 0;
     for (int index = 0; index < count; index++) {
@@ -507,30 +514,27 @@ static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_
 
 tnr_status tnri_access_begin(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
-    const bool lettered = aliasing >= TNRI_APART_AB;
-    if (lettered) {
-        aliasing = aliasing == TNRI_APART_AB ? TNRI_APART : TNRI_READ_BACK;
-    }
     if (TNRI_SMALL) { /* what is usual gets no code of its own */
-        return begin(op, operands, count, aliasing, lettered, REACH_HOST);
+        return begin(op, operands, count, aliasing, REACH_HOST);
     }
-    if (count == 3   ? try_usual(operands, 3, aliasing)
-        : count == 2 ? try_usual(operands, 2, aliasing)
-                     : (count == 1 || count == 4) && try_usual(operands, count, aliasing)) {
+    const tnri_aliasing usual = plain(aliasing);
+    if (count == 3   ? try_usual(operands, 3, usual)
+        : count == 2 ? try_usual(operands, 2, usual)
+                     : (count == 1 || count == 4) && try_usual(operands, count, usual)) {
         return TNR_OK;
     }
-    return begin(op, operands, count, aliasing, lettered, REACH_HOST);
+    return begin(op, operands, count, aliasing, REACH_HOST);
 }
 
 tnr_status tnri_access_begin_away(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
-    const bool usual = !TNRI_SMALL && (count == 1 || count == 2) && try_usual(operands, count, aliasing);
-    return usual ? TNR_OK : begin(op, operands, count, aliasing, false, REACH_AWAY);
+    const bool usual = !TNRI_SMALL && (count == 1 || count == 2) && try_usual(operands, count, plain(aliasing));
+    return usual ? TNR_OK : begin(op, operands, count, aliasing, REACH_AWAY);
 }
 
 tnr_status tnri_access_begin_bare(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing)
 {
-    return begin(op, operands, count, aliasing, false, REACH_BARE);
+    return begin(op, operands, count, aliasing, REACH_BARE);
 }
 
 tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host)
