@@ -14,6 +14,10 @@
  *
  * One label has one extent everywhere: 1 does not stretch. "ik", "kj" and "ij" are the matrix product; "bik", "bkj" and "bij" a batch of
  * them; "i", "j" and "ij" the outer product; "ab", "ab" and "" the sum of all products, of rank 0.
+ *
+ * Operands and result have one dtype (TNR_ERR_DTYPE): nothing is widened behind the caller's back, for that would double the
+ * multiplications. A real a with a complex b needs no widening: see b and out as pairs of reals, "ik" with "ckj" gives "cij" for
+ * tnr_view_as_real(b) and tnr_view_mut_as_real(out), without a copy.
  */
 #ifndef TENURE_CONTRACT_H
 #define TENURE_CONTRACT_H

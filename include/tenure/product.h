@@ -33,7 +33,8 @@ typedef struct tnr_product_options {
 
 /**
  * alpha * a * b for a of shape [m, k] and b of shape [k, n]: shape [m, n]. Any strides, also negative and zero; a transposed
- * operand is a permuted view. f32 f64 c32 c64; integers are TNR_ERR_UNSUPPORTED. k = 0 gives zeros.
+ * operand is a permuted view. f32 f64 c32 c64, one dtype for all; integers are TNR_ERR_UNSUPPORTED. k = 0 gives zeros. A real operand
+ * with a complex one is a contraction of reals: contract.h.
  * Scratch as in tnr_matmul_into.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view *a, const tnr_view *b,

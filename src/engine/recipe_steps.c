@@ -9,10 +9,7 @@
 
 /* ---- Equation, path, operations ------------------------------------------------------------------------------------------------------ */
 
-static bool reads_nothing(const tnri_made_of *of)
-{
-    return of->equation.empty || of->asked->finish.nothing;
-}
+static bool reads_nothing(const tnri_made_of *of) { return of->equation.empty || of->asked->finish.nothing; }
 
 /* Steps of something that has no element: none; of something that reads no operand: one. */
 static int count_steps(const tnri_made_of *of)

@@ -16,8 +16,8 @@
 #define SAMPLES 101
 #define TURN_NS 100000.0
 #define THREAD_TURN_NS 1000000.0 /* a thread's clock is a system call, after which predictors are cold */
-#define LONG_NS 10e9 /* a round that takes longer is the only one */
-#define SLOW_NS 20e6 /* from here on one run is one turn, and none is lost to waking anybody up */
+#define LONG_NS 10e9             /* a round that takes longer is the only one */
+#define SLOW_NS 20e6             /* from here on one run is one turn, and none is lost to waking anybody up */
 
 void bench_enter(bench_field *field, void (*run)(void *), void *context, const char *name, ...)
 {

@@ -371,6 +371,51 @@ static void test_MM_08_batches_of_large_complex_products(void **state)
     release(&ones);
 }
 
+/* A real operand and a complex one: refused as they are, and a product of reals with the complex ones seen as pairs. */
+static void real_with_complex_operands_as_pairs(void **state)
+{
+    (void)state;
+    enum { M = 5, N = 4, K = 37 };
+    tnr_tensor *real = NULL;
+    tnr_tensor *pairs[2] = {NULL, NULL};
+    void *data[3];
+    OK(tnr_tensor_zeros(heap, TNR_F64, 2, SHAPE(M, K), &real));
+    OK(tnr_tensor_zeros(heap, TNR_C64, 2, SHAPE(K, N), &pairs[0]));
+    OK(tnr_tensor_zeros(heap, TNR_C64, 2, SHAPE(M, N), &pairs[1]));
+    OK(tnr_tensor_host_data_mut(real, &data[0]));
+    OK(tnr_tensor_host_data_mut(pairs[0], &data[1]));
+    OK(tnr_tensor_host_data_mut(pairs[1], &data[2]));
+    for (int64_t i = 0; i < (int64_t)M * K; i++) {
+        element_set(TNR_F64, data[0], i, (double)(i % 7) - 3.0, 0.0);
+    }
+    for (int64_t i = 0; i < (int64_t)K * N; i++) {
+        element_set(TNR_C64, data[1], i, (double)(i % 5) - 2.0, (double)(i % 11) - 4.0);
+    }
+    const tnr_view a = view_of(real);
+    const tnr_view b = view_of(pairs[0]);
+    tnr_view_mut c = view_mut_of(pairs[1]);
+    for (int i = 0; i < ENGINES; i++) {
+        EXPECT(TNR_ERR_DTYPE, tnr_matmul_into(engines[i], &a, &b, NULL, &c));
+        EXPECT(TNR_ERR_DTYPE, tnr_contract_into(engines[i], &a, "ik", &b, "kj", "ij", NULL, &c));
+        tnr_view as_pairs;
+        tnr_view_mut out;
+        OK(tnr_view_as_real(&b, &as_pairs));
+        OK(tnr_view_mut_as_real(&c, &out));
+        OK(tnr_contract_into(engines[i], &a, "ik", &as_pairs, "ckj", "cij", NULL, &out));
+        for (int64_t at = 0; at < (int64_t)M * N; at++) {
+            double complex sum = 0.0;
+            for (int64_t k = 0; k < K; k++) {
+                sum += element_get(TNR_F64, data[0], at % M + k * M) * element_get(TNR_C64, data[1], k + at / M * K);
+            }
+            assert_true(element_get(TNR_C64, data[2], at) == sum); /* whole numbers */
+            element_set(TNR_C64, data[2], at, (double)NAN, (double)NAN);
+        }
+    }
+    release(&real);
+    release(&pairs[0]);
+    release(&pairs[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_MM_05_an_operand_that_is_the_same_for_every_batch),
         cmocka_unit_test(test_MM_06_a_batch_in_the_middle_of_a_buffer),
         cmocka_unit_test(test_MM_08_batches_of_large_complex_products),
+        cmocka_unit_test(real_with_complex_operands_as_pairs),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
