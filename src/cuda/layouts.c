@@ -132,6 +132,39 @@ static void divide_by(int64_t extent, uint32_t *multiplier, uint32_t *shift)
     *multiplier = (uint32_t)((((UINT64_C(1) << log) - (uint64_t)extent) << 32) / (uint64_t)extent + 1);
 }
 
+/*
+ * The same for n < 2^63: the multiplier is floor(2^64 * (2^shift - extent) / extent) + 1, whose numerator has 128 bits; it is divided bit
+ * by bit. 2^shift - extent is less than extent, so that the quotient fits.
+ */
+static void divide_wide(int64_t extent, uint64_t *multiplier, uint8_t *shift)
+{
+    const uint64_t by = (uint64_t)extent;
+    uint8_t log = 0;
+    while (log < 63 && (UINT64_C(1) << log) < by) {
+        log++;
+    }
+    uint64_t rest = (UINT64_C(1) << log) - by;
+    uint64_t quotient = 0;
+    for (int bit = 0; bit < 64; bit++) {
+        const bool carry = rest >> 63 != 0;
+        rest <<= 1;
+        quotient <<= 1;
+        if (carry || rest >= by) {
+            rest -= by;
+            quotient |= 1U;
+        }
+    }
+    *shift = log;
+    *multiplier = quotient + 1;
+}
+
+static void divide_axes(tnri_divisors *by, int rank, const int64_t *shape)
+{
+    for (int axis = 0; axis < rank; axis++) {
+        divide_wide(shape[axis], &by->multiplier[axis], &by->shift[axis]);
+    }
+}
+
 static int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 /* Is axis i of the layout to come before axis j? By the target, then by the inputs. */
@@ -196,6 +229,9 @@ static void choose_way(tnri_map_layout *l, const tnri_kernel_operand *operand)
     for (int axis = 0; axis < l->rank && l->way == TNRI_WAY_SMALL; axis++) {
         divide_by(l->shape[axis], &l->multiplier[axis], &l->shift[axis]);
     }
+    if (l->way == TNRI_WAY_GENERAL) {
+        divide_axes(&l->by, l->rank, l->shape);
+    }
 }
 
 void tnri_map_layout_make(tnri_map_layout *layout, int rank, const int64_t *shape, int operands,
@@ -241,13 +277,15 @@ void tnri_copy_layout_make(tnri_map_layout *layout, int rank, const int64_t *sha
         }
     }
     if (nearest == 0 || layout->steps[1][0] == 0 || layout->shape[0] < LEAST_TURNED ||
-        layout->shape[nearest] < LEAST_TURNED || magnitude(layout->steps[1][nearest]) > 4 * (int64_t)operand[1].width) {
+        layout->shape[nearest] < LEAST_TURNED ||
+        magnitude(layout->steps[1][nearest]) > 4 * (int64_t)operand[1].width) {
         return;
     }
     for (int axis = nearest; axis > 1; axis--) {
         swap_axes(layout, axis, axis - 1);
     }
     layout->way = TNRI_WAY_TURNED;
+    divide_axes(&layout->by, layout->rank, layout->shape);
 }
 
 static void put_side(tnri_reshape_layout *layout, int side, size_t width, int rank, const int64_t *shape,
@@ -269,6 +307,7 @@ static void put_side(tnri_reshape_layout *layout, int side, size_t width, int ra
         }
     }
     layout->rank[side] = used;
+    divide_axes(&layout->by[side], used, to);
 }
 
 void tnri_reshape_layout_make(tnri_reshape_layout *layout, size_t width, int rank, const int64_t *shape,
@@ -299,12 +338,7 @@ unsigned tnri_turn_blocks(const tnri_map_layout *layout, int multiprocessors)
  * So many terms of one output are a block's, so many outputs are enough blocks: by numbers of our own, not the device's, for the
  * order of additions must not depend on it.
  */
-enum {
-    LEAST_CHUNK = 4096,
-    ENOUGH_BLOCKS = 1024,
-    MOST_CHUNKS = 1024,
-    MOST_TERMS_OF_A_THREAD = 4096 /* 8 * 8 * 8 * 8 */
-};
+enum { LEAST_CHUNK = 4096, ENOUGH_BLOCKS = 1024, MOST_CHUNKS = 1024, MOST_TERMS_OF_A_THREAD = 2048 /* 4 * 8 * 8 * 8 */ };
 
 static int32_t partial_bytes(tnri_kernel_reduce_op op, int dtype)
 {
@@ -358,8 +392,8 @@ static void choose_chunks(tnri_reduce_layout *l)
         const int32_t beside = lanes_for(l->outputs);
         const int32_t least = beside < 32 ? beside : 32;
         int32_t lanes = TNRI_KERNEL_THREADS / beside;
-        while (lanes * least < TNRI_KERNEL_THREADS &&
-               (l->outputs - 1) / (TNRI_KERNEL_THREADS / lanes) + 1 < ENOUGH_BLOCKS && (int64_t)lanes * 16 < l->terms) {
+        while (lanes * least < TNRI_KERNEL_THREADS && (l->outputs - 1) / (TNRI_KERNEL_THREADS / lanes) + 1 < ENOUGH_BLOCKS &&
+               (int64_t)lanes * 16 < l->terms) {
             lanes *= 2;
         }
         l->lanes = lanes;
@@ -400,8 +434,7 @@ static int join_part(tnri_reduce_layout *l, int begin, int end)
 {
     int last = begin;
     for (int axis = begin + 1; axis < end; axis++) {
-        if (l->source[last] * l->shape[last] == l->source[axis] &&
-            l->target[last] * l->shape[last] == l->target[axis]) {
+        if (l->source[last] * l->shape[last] == l->source[axis] && l->target[last] * l->shape[last] == l->target[axis]) {
             l->shape[last] *= l->shape[axis];
         } else {
             last++;
@@ -436,8 +469,7 @@ void tnri_reduce_layout_make(tnri_reduce_layout *layout, tnri_kernel_reduce_op o
             *(part == 0 ? &layout->outputs : &layout->terms) *= shape[axis];
             used++;
         }
-        if (part == 0 ||
-            (op != TNRI_KERNEL_ARGMAX && op != TNRI_KERNEL_ARGMIN)) { /* positions count along one axis as it is */
+        if (part == 0 || (op != TNRI_KERNEL_ARGMAX && op != TNRI_KERNEL_ARGMIN)) { /* positions count along one axis as it is */
             sort_part(layout, begin, used);
         }
         used = begin + join_part(layout, begin, used);
@@ -445,15 +477,16 @@ void tnri_reduce_layout_make(tnri_reduce_layout *layout, tnri_kernel_reduce_op o
     }
     const int64_t *const terms_source = layout->source + layout->kept_rank;
     const int64_t *const terms_shape = layout->shape + layout->kept_rank;
-    layout->way = layout->gone_rank <= 1                                 ? TNRI_WAY_FLAT
+    layout->way = layout->gone_rank <= 1                                       ? TNRI_WAY_FLAT
                   : layout->gone_rank <= 4 && layout->terms <= INT32_MAX ? TNRI_WAY_SMALL
                                                                          : TNRI_WAY_GENERAL;
     for (int axis = 0; axis < layout->gone_rank && layout->way == TNRI_WAY_SMALL; axis++) {
         divide_by(terms_shape[axis], &layout->multiplier[axis], &layout->shift[axis]);
     }
-    layout->lines =
-        layout->outputs == 1 ||
-        (layout->gone_rank > 0 && magnitude(terms_source[0]) < magnitude(layout->source[0]) && layout->terms >= 4);
+    divide_axes(&layout->by, layout->kept_rank + layout->gone_rank, layout->shape);
+    layout->lines = layout->outputs == 1 ||
+                    (layout->gone_rank > 0 && magnitude(terms_source[0]) < magnitude(layout->source[0]) &&
+                     layout->terms >= 4);
     choose_chunks(layout);
 }
 
@@ -492,6 +525,7 @@ enum { ENOUGH_ELEMENTS = 4096 };
 
 void tnri_windows_layout_finish(tnri_windows_layout *layout, bool overlap)
 {
+    divide_axes(&layout->by, layout->batch_rank + layout->window_rank, layout->shape);
     layout->elements = 1;
     for (int axis = layout->batch_rank; axis < layout->batch_rank + layout->window_rank; axis++) {
         layout->elements *= layout->shape[axis];

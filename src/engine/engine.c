@@ -128,7 +128,7 @@ tnr_status tnri_engine_end(tnr_engine *engine)
 {
     tnr_domain *pool = engine->pool;
     tnr_status status = tnri_engine_check_unused("engine_destroy", engine);
-    if (status == TNR_OK && pool != NULL) { /* first of all, for it is the one step that may be refused */
+    if (status == TNR_OK && (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
         status = tnr_domain_close(&pool);
     }
     if (status != TNR_OK) {
@@ -143,7 +143,7 @@ tnr_status tnri_engine_end(tnr_engine *engine)
     if (engine->topology != NULL) {
         tnri_topology_unuse(engine->topology);
     }
-    if (engine->pool != NULL) {
+    if (!TNRI_DEVICES || engine->pool != NULL) {
         tnri_domain_unuse(engine->pool);
     }
 #if TNRI_DEVICES

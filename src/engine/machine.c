@@ -27,9 +27,11 @@ struct tnr_machine {
     tnr_numa_options memory; /* of each node's domain */
     tnr_cpu_set cpus;        /* no others */
     tnr_block record;
+#if TNRI_DEVICES
     tnri_lock lock; /* of the following */
     tnr_engine *devices[TNR_MACHINE_DEVICES];
     int device_count;
+#endif
     int count; /* nodes, ascending */
     machine_node nodes[];
 };
@@ -180,27 +182,7 @@ static tnr_status enter_device(tnr_machine *machine, tnr_engine *engine)
     return TNR_OK;
 }
 
-static int number_of(const tnr_engine *engine) { return engine->device_number; }
 static void forget_device(tnr_engine *engine) { atomic_store_explicit(&engine->registered, 0U, memory_order_relaxed); }
-
-#else
-
-static tnr_status enter_device(tnr_machine *machine, tnr_engine *engine)
-{
-    (void)machine;
-    (void)engine;
-    return TNR_OK;
-}
-
-static int number_of(const tnr_engine *engine)
-{
-    (void)engine;
-    return TNR_NONE;
-}
-
-static void forget_device(tnr_engine *engine) { (void)engine; }
-
-#endif
 
 tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine)
 {
@@ -238,7 +220,7 @@ tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **eng
     tnr_engine *found = NULL;
     tnri_lock_take(&machine->lock);
     for (int i = 0; i < machine->device_count; ++i) {
-        found = number_of(machine->devices[i]) == device ? machine->devices[i] : found;
+        found = machine->devices[i]->device_number == device ? machine->devices[i] : found;
     }
     tnri_lock_give(&machine->lock);
     TNR_REQUIRE(found != NULL, TNR_ERR_BOUNDS, "%s: no engine of device %d is known: tnr_machine_register", op, device);
@@ -256,6 +238,43 @@ int tnr_machine_devices(tnr_machine *machine)
     tnri_lock_give(&machine->lock);
     return count;
 }
+
+#else
+
+static tnr_status no_devices(const char *op)
+{
+    return tnri_fail(TNR_ERR_UNSUPPORTED, "%s: this build has no engines of devices", op);
+}
+
+tnr_status tnr_machine_register(tnr_machine *machine, tnr_engine *engine)
+{
+    (void)machine;
+    (void)engine;
+    return no_devices("machine_register");
+}
+
+tnr_status tnr_machine_unregister(tnr_machine *machine, tnr_engine *engine)
+{
+    (void)machine;
+    (void)engine;
+    return no_devices("machine_unregister");
+}
+
+tnr_status tnr_machine_device(tnr_machine *machine, int device, tnr_engine **engine)
+{
+    (void)machine;
+    (void)device;
+    (void)engine;
+    return no_devices("machine_device");
+}
+
+int tnr_machine_devices(tnr_machine *machine)
+{
+    (void)machine;
+    return 0;
+}
+
+#endif
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------------------- */
 
@@ -337,9 +356,11 @@ tnr_status tnr_machine_destroy(tnr_machine **machine)
             (void)tnr_domain_close(&domain);
         }
     }
+#if TNRI_DEVICES
     for (int i = 0; i < old->device_count; ++i) {
         forget_device(old->devices[i]);
     }
+#endif
     tnr_domain *home = old->home;
     const tnr_block record = old->record;
     tnri_topology_unuse(old->topology);

@@ -31,6 +31,14 @@ void __syncthreads();
 /* Where these bytes of the device are now; somewhere else, and blame, when they may not be touched. */
 char *fake_touch(const char *address, size_t bytes, size_t alignment);
 
+static inline uint64_t __umul64hi(uint64_t a, uint64_t b)
+{
+    const uint64_t low_a = (uint32_t)a;
+    const uint64_t low_b = (uint32_t)b;
+    const uint64_t middle = (a >> 32) * low_b + (low_a * low_b >> 32);
+    const uint64_t other = low_a * (b >> 32) + (uint32_t)middle;
+    return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}
 static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
 
 template <class T> inline T load(const char *from)

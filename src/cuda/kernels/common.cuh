@@ -188,14 +188,20 @@ DEVICE int64_t threads_in_all() { return (int64_t)gridDim.x * TNRI_KERNEL_THREAD
 DEVICE int64_t thread_number() { return (int64_t)blockIdx.x * TNRI_KERNEL_THREADS + threadIdx.x; }
 
 /* index / extent, by the numbers that layouts.c made of the extent; index < 2^31. */
-DEVICE uint32_t quotient_by(uint32_t index, uint32_t multiplier, uint32_t shift)
+DEVICE uint32_t small_quotient_by(uint32_t index, uint32_t multiplier, uint32_t shift)
 {
     return (__umulhi(index, multiplier) + index) >> shift;
 }
 
+/* The same for indices below 2^63. */
+DEVICE uint64_t quotient_by(uint64_t index, uint64_t multiplier, uint8_t shift)
+{
+    return (__umul64hi(index, multiplier) + index) >> shift;
+}
+
 /*
- * Offsets of an index by N lists of steps, over axes first..first+rank-1, the first varying fastest. Up to four axes by
- * multiplications; any number by 32-bit divisions where all is below 2^31, else by 64-bit ones. The last axis needs none.
+ * Offsets of an index by N lists of steps, the first axis varying fastest; the last one needs no division. offsets_small: up to four
+ * axes, by 32-bit multiplications. offsets_of: any axes, first..first+rank-1 of the lists. offsets_divided: where nobody made divisors.
  */
 template <int N>
 DEVICE void offsets_small(uint32_t index, int rank, const uint32_t *multiplier, const uint32_t *shift, const int64_t *shape,
@@ -210,7 +216,7 @@ DEVICE void offsets_small(uint32_t index, int rank, const uint32_t *multiplier, 
         if (axis < rank) {
             uint32_t here = index;
             if (axis + 1 < rank) {
-                index = quotient_by(here, multiplier[axis], shift[axis]);
+                index = small_quotient_by(here, multiplier[axis], shift[axis]);
                 here -= index * (uint32_t)shape[axis];
             }
             UNROLLED
@@ -243,23 +249,45 @@ DEVICE void offsets_divided(INDEX index, int rank, const int64_t *shape, const i
 }
 
 template <int N>
-DEVICE void offsets_of(int64_t index, int64_t count, int rank, const int64_t *shape, const int64_t *const *steps,
-                       int64_t *offsets)
+DEVICE void offsets_of(int64_t index, int rank, const int64_t *shape, const tnri_divisors &by, int first,
+                       const int64_t *const *steps, int64_t *offsets)
+{
+    UNROLLED
+    for (int i = 0; i < N; i++) {
+        offsets[i] = 0;
+    }
+    ONE_BY_ONE
+    for (int axis = first; axis < first + rank; axis++) {
+        int64_t here = index;
+        if (axis + 1 < first + rank) {
+            index = (int64_t)quotient_by((uint64_t)here, by.multiplier[axis], by.shift[axis]);
+            here -= index * shape[axis];
+        }
+        UNROLLED
+        for (int i = 0; i < N; i++) {
+            offsets[i] += here * steps[i][axis];
+        }
+    }
+}
+
+/* The same by one list of steps. */
+FAR_DEVICE int64_t offset_of(int64_t index, int rank, const int64_t *shape, const tnri_divisors &by, int first, const int64_t *steps)
+{
+    const int64_t *const all[1] = {steps};
+    int64_t offset;
+    offsets_of<1>(index, rank, shape, by, first, all, &offset);
+    return offset;
+}
+
+template <int N>
+DEVICE void offsets_by_division(int64_t index, int64_t count, int rank, const int64_t *shape, const int64_t *const *steps,
+                                int64_t *offsets)
 {
     if (count <= 0x7FFFFFFF) {
         offsets_divided<uint32_t, N>((uint32_t)index, rank, shape, steps, offsets);
     } else {
         offsets_divided<uint64_t, N>((uint64_t)index, rank, shape, steps, offsets);
     }
-}
-
-/* The same by one list of steps, where it does not count. */
-FAR_DEVICE int64_t far_offset(int64_t index, int64_t count, int rank, const int64_t *shape, const int64_t *steps)
-{
-    const int64_t *const all[1] = {steps};
-    int64_t offset;
-    offsets_of<1>(index, count, rank, shape, all, &offset);
-    return offset;
 }
 
 #endif /* TENURE_CUDA_KERNELS_COMMON */

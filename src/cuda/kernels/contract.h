@@ -89,6 +89,11 @@ typedef unsigned long long uint64_t;
  * all operands are one: tnri_map_layout_make does all that, and the rest of the struct with it. A target may be an input's very
  * elements; else operands lie apart.
  */
+typedef struct tnri_divisors { /* index / shape[axis] by a multiplication, for indices below 2^63 */
+    uint64_t multiplier[TNRI_KERNEL_RANK];
+    uint8_t shift[TNRI_KERNEL_RANK];
+} tnri_divisors;
+
 typedef struct tnri_map_layout {
     int64_t count; /* elements, >= 1 */
     int32_t rank;
@@ -99,6 +104,7 @@ typedef struct tnri_map_layout {
     uint32_t shift[4];
     int64_t shape[TNRI_KERNEL_RANK];
     int64_t steps[4][TNRI_KERNEL_RANK];
+    tnri_divisors by;
 } tnri_map_layout;
 
 enum {
@@ -180,6 +186,7 @@ typedef struct tnri_reshape_layout {
     int32_t rank[2];
     int64_t shape[2][TNRI_KERNEL_RANK];
     int64_t steps[2][TNRI_KERNEL_RANK];
+    tnri_divisors by[2];
 } tnri_reshape_layout;
 
 /*
@@ -224,6 +231,7 @@ typedef struct tnri_reduce_layout {
     int64_t shape[TNRI_KERNEL_RANK];
     int64_t source[TNRI_KERNEL_RANK];
     int64_t target[TNRI_KERNEL_RANK]; /* kept axes */
+    tnri_divisors by;
 } tnri_reduce_layout;
 
 /*
@@ -257,6 +265,7 @@ typedef struct tnri_windows_layout {
     int64_t other[TNRI_KERNEL_RANK];  /* of the vectors' axes: in indices; of windows': in the tensor */
     int64_t limit[TNRI_KERNEL_RANK];  /* of each entry: last place where the window fits */
     int64_t tensor[TNRI_KERNEL_RANK]; /* of each entry: bytes from place to place */
+    tnri_divisors by;                 /* tnri_windows_layout_finish */
 } tnri_windows_layout;
 
 enum {

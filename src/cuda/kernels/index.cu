@@ -29,12 +29,12 @@ struct window {
     int64_t place;
 };
 
-FAR_DEVICE window window_at(const tnri_windows_layout &l, const char *indices, int64_t vector)
+DEVICE window window_at(const tnri_windows_layout &l, const char *indices, int64_t vector)
 {
     const int64_t *const steps[2] = {l.result, l.other};
     int64_t offsets[2];
     window w = {0, 0, 0};
-    offsets_of<2>(l.first + vector, l.first + l.vectors, l.batch_rank, l.shape, steps, offsets);
+    offsets_of<2>(l.first + vector, l.batch_rank, l.shape, l.by, 0, steps, offsets);
     w.result = offsets[0];
     ONE_BY_ONE
     for (int entry = l.entries - 1; entry >= 0; entry--) {
@@ -46,10 +46,10 @@ FAR_DEVICE window window_at(const tnri_windows_layout &l, const char *indices, i
 }
 
 /* Of an element of a window: in the result, in the tensor. */
-FAR_DEVICE void element_at(const tnri_windows_layout &l, int64_t element, int64_t *offsets)
+DEVICE void element_at(const tnri_windows_layout &l, int64_t element, int64_t *offsets)
 {
-    const int64_t *const steps[2] = {l.result + l.batch_rank, l.other + l.batch_rank};
-    offsets_of<2>(element, l.elements, l.window_rank, l.shape + l.batch_rank, steps, offsets);
+    const int64_t *const steps[2] = {l.result, l.other};
+    offsets_of<2>(element, l.window_rank, l.shape, l.by, l.batch_rank, steps, offsets);
 }
 
 /* ---- Gather ------------------------------------------------------------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ SCATTER(i64, int64_t)
 KERNEL_OF(windows_check, 4)(SAME(tnri_windows_layout) l, const char *indices, int64_t *found)
 {
     for (int64_t vector = thread_number(); vector < l.vectors; vector += threads_in_all()) {
-        const int64_t from = far_offset(vector, l.vectors, l.batch_rank, l.shape, l.other);
+        const int64_t from = offset_of(vector, l.batch_rank, l.shape, l.by, 0, l.other);
         ONE_BY_ONE
         for (int entry = 0; entry < l.entries; entry++) {
             const int64_t value = entry_at(l, indices, from + entry * l.entry_step);
@@ -219,7 +219,7 @@ KERNEL_OF(windows_value, 4)(SAME(tnri_windows_layout) l, const char *indices, in
         const int64_t which = load<int64_t>((const char *)found);
         int64_t value = 0;
         if (which != 0x7FFFFFFFFFFFFFFFLL) {
-            const int64_t from = far_offset(which / l.entries, l.vectors, l.batch_rank, l.shape, l.other);
+            const int64_t from = offset_of(which / l.entries, l.batch_rank, l.shape, l.by, 0, l.other);
             value = entry_at(l, indices, from + which % l.entries * l.entry_step);
         }
         store((char *)(found + 1), value);

@@ -360,11 +360,8 @@ SELECT(16, sixteen)
 
 template <class T> DEVICE void scan(const tnri_reshape_layout &l, int kind, const char *a, int64_t *found)
 {
-    const int64_t *const steps[1] = {l.steps[0]};
     for (int64_t at = thread_number(); at < l.count; at += threads_in_all()) {
-        int64_t offset;
-        offsets_of<1>(at, l.count, l.rank[0], l.shape[0], steps, &offset);
-        const T value = load<T>(a + offset);
+        const T value = load<T>(a + offset_of(at, l.rank[0], l.shape[0], l.by[0], 0, l.steps[0]));
         if (kind == TNRI_SCAN_ZERO ? value == 0 : value < 0) {
             lower(found, at);
             return; /* what this thread would find later comes later */

@@ -11,12 +11,14 @@
 #define LN_2 0.6931471805599453
 #define LARGEST_EXPONENT 709.0 /* exp of it is finite */
 
-/* e^x (cos y + i sin y) for finite x and y, also where e^x alone overflows. */
-DEVICE c64 turned_by(double x, double y)
+/* part * e^x (cos y + i sin y) for finite x and y, also where e^x alone overflows. */
+DEVICE c64 turned_by(double x, double y, double part_of_it)
 {
     double cosine;
     double sine;
     sincos(y, &sine, &cosine);
+    cosine *= part_of_it;
+    sine *= part_of_it;
     for (int i = 0; i < 2 && x > LARGEST_EXPONENT; i++) {
         const double part = exp(LARGEST_EXPONENT);
         cosine *= part;
@@ -45,7 +47,7 @@ FAR_DEVICE c64 complex_exp(c64 z)
         const double size = z.re > 0.0 ? infinity() : 0.0;
         return c64{copysign(size, cos(z.im)), copysign(size, sin(z.im))};
     }
-    return z.re != z.re ? c64{z.re, z.re} : turned_by(z.re, z.im);
+    return z.re != z.re ? c64{z.re, z.re} : turned_by(z.re, z.im, 1.0);
 }
 
 /* log of sqrt(x^2 + y^2) */
@@ -132,8 +134,7 @@ FAR_DEVICE c64 complex_sqrt(c64 z)
 /* e^|x| / 2 in the place of both cosh and sinh, for large |x| */
 DEVICE c64 half_of_power(double x, double y)
 {
-    const c64 all = turned_by(fabs(x) - LN_2, y);
-    return all;
+    return turned_by(fabs(x), y, 0.5);
 }
 
 DEVICE c64 complex_sinh(c64 z)

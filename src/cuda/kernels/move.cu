@@ -68,7 +68,7 @@ template <class WORD> DEVICE void turn(const tnri_map_layout &l, char *target, c
     const int64_t tiles_0 = (l.shape[0] - 1) / TILE + 1;
     const int64_t tiles_1 = (l.shape[1] - 1) / TILE + 1;
     const int64_t planes = l.count / (l.shape[0] * l.shape[1]);
-    const int64_t *const steps[2] = {l.steps[0] + 2, l.steps[1] + 2};
+    const int64_t *const steps[2] = {l.steps[0], l.steps[1]};
     const int column = (int)threadIdx.x % TILE;
     const int row = (int)threadIdx.x / TILE;
     const int rows = TNRI_KERNEL_THREADS / TILE;
@@ -76,7 +76,7 @@ template <class WORD> DEVICE void turn(const tnri_map_layout &l, char *target, c
         const int64_t first_0 = at % tiles_0 * TILE;
         const int64_t first_1 = at / tiles_0 % tiles_1 * TILE;
         int64_t offsets[2];
-        offsets_of<2>(at / tiles_0 / tiles_1, planes, l.rank - 2, l.shape + 2, steps, offsets);
+        offsets_of<2>(at / tiles_0 / tiles_1, l.rank - 2, l.shape, l.by, 2, steps, offsets);
         UNROLLED
         for (int r = 0; r < TILE; r += rows) {
             const int64_t i = first_0 + r + row;
@@ -113,13 +113,9 @@ TURN(16, sixteen)
 
 template <class WORD> DEVICE void reshape(const tnri_reshape_layout &l, char *target, const char *source)
 {
-    const int64_t *const to_steps[1] = {l.steps[0]};
-    const int64_t *const from_steps[1] = {l.steps[1]};
     for (int64_t at = thread_number(); at < l.count; at += threads_in_all()) {
-        int64_t to;
-        int64_t from;
-        offsets_of<1>(at, l.count, l.rank[0], l.shape[0], to_steps, &to);
-        offsets_of<1>(at, l.count, l.rank[1], l.shape[1], from_steps, &from);
+        const int64_t to = offset_of(at, l.rank[0], l.shape[0], l.by[0], 0, l.steps[0]);
+        const int64_t from = offset_of(at, l.rank[1], l.shape[1], l.by[1], 0, l.steps[1]);
         store<WORD>(target + to, load<WORD>(source + from));
     }
 }
@@ -143,7 +139,7 @@ template <class WORD> DEVICE void triangle(const tnri_triangle_layout &l, char *
         const int64_t i = at % l.shape[0];
         const int64_t j = at / l.shape[0] % l.shape[1];
         int64_t offsets[2];
-        offsets_of<2>(at, l.count, l.rank, l.shape, steps, offsets);
+        offsets_by_division<2>(at, l.count, l.rank, l.shape, steps, offsets);
         WORD word;
         memset(&word, 0, sizeof(word));
         /* i - j does not overflow, nor is k added to anything */

@@ -197,6 +197,7 @@ DEVICE void product_lines(const tnri_product_layout &l, char *c, const char *a, 
             }
             shared[thread] = sum;
         }
+        ONE_BY_ONE
         for (int half = l.lanes / 2; half > 0; half /= 2) {
             __syncthreads();
             if (lane < half && lane + half < live && here) {
@@ -254,17 +255,16 @@ PRODUCT(c64, c64)
 KERNEL_OF(offsets, 4)(SAME(tnri_offsets_layout) l, int64_t *first, int64_t *second, int64_t *third)
 {
     for (int64_t at = thread_number(); at < l.count; at += threads_in_all()) {
-        const int64_t *steps = l.words + l.rank;
-        if (first != 0) {
-            store((char *)(first + at), far_offset(at, l.count, l.rank, l.words, steps));
-            steps += l.rank;
-        }
-        if (second != 0) {
-            store((char *)(second + at), far_offset(at, l.count, l.rank, l.words, steps));
-            steps += l.rank;
-        }
-        if (third != 0) {
-            store((char *)(third + at), far_offset(at, l.count, l.rank, l.words, steps));
+        const int64_t *steps[1] = {l.words + l.rank};
+        int64_t *const tables[3] = {first, second, third};
+        ONE_BY_ONE
+        for (int table = 0; table < 3; table++) {
+            if (tables[table] != 0) {
+                int64_t offset;
+                offsets_by_division<1>(at, l.count, l.rank, l.words, steps, &offset);
+                store((char *)(tables[table] + at), offset);
+                steps[0] += l.rank;
+            }
         }
     }
 }

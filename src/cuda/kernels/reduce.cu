@@ -13,9 +13,10 @@
  */
 #include "common.cuh"
 
-/* ---- Operations: a term's place among the accumulators, and two accumulators as one ------------------------------------------------------- */
+/* ---- Operations (any_order: results do not depend on the order): a term's place among the accumulators, and two accumulators as one ------------------------------------------------------- */
 
 template <class T> struct sum_of {
+    static const bool any_order = traits<T>::kind == INTEGER_KIND;
     typedef T term;
     typedef T state;
     typedef T result;
@@ -24,6 +25,7 @@ template <class T> struct sum_of {
     static MEMBER result finish(state a) { return a; }
 };
 template <class T> struct product_of {
+    static const bool any_order = traits<T>::kind == INTEGER_KIND;
     typedef T term;
     typedef T state;
     typedef T result;
@@ -32,6 +34,7 @@ template <class T> struct product_of {
     static MEMBER result finish(state a) { return a; }
 };
 template <class T> struct largest_of {
+    static const bool any_order = true;
     typedef T term;
     typedef T state;
     typedef T result;
@@ -40,6 +43,7 @@ template <class T> struct largest_of {
     static MEMBER result finish(state a) { return a; }
 };
 template <class T> struct smallest_of {
+    static const bool any_order = true;
     typedef T term;
     typedef T state;
     typedef T result;
@@ -48,6 +52,7 @@ template <class T> struct smallest_of {
     static MEMBER result finish(state a) { return a; }
 };
 struct all_of {
+    static const bool any_order = true;
     typedef uint8_t term;
     typedef uint8_t state;
     typedef uint8_t result;
@@ -56,6 +61,7 @@ struct all_of {
     static MEMBER result finish(state a) { return a; }
 };
 struct any_of {
+    static const bool any_order = true;
     typedef uint8_t term;
     typedef uint8_t state;
     typedef uint8_t result;
@@ -69,6 +75,7 @@ struct single_squares {
     double beyond; /* infinity, or 0 */
 };
 template <class T> struct single_norm {
+    static const bool any_order = false;
     typedef T term;
     typedef single_squares state;
     typedef float result;
@@ -94,6 +101,7 @@ struct double_squares {
     double small;
 };
 template <class T> struct double_norm {
+    static const bool any_order = false;
     typedef T term;
     typedef double_squares state;
     typedef double result;
@@ -137,6 +145,7 @@ template <class T> struct found_at {
     T value;
 };
 template <class T, bool SMALLEST> struct best_of {
+    static const bool any_order = true;
     typedef T term;
     typedef found_at<T> state;
     typedef int64_t result;
@@ -157,7 +166,7 @@ template <class T, bool SMALLEST> struct best_of {
 
 /* Elements of the source, one axis apart. */
 template <class OP> struct in_line {
-    static const int at_once = 8;
+    static const int at_once = sizeof(typename OP::state) > 8 ? 4 : 8;
     const char *at;
     int64_t index; /* of the next term */
     int64_t end;
@@ -178,10 +187,9 @@ FAR_DEVICE int64_t offset_of_term(const tnri_reduce_layout &l, int64_t index)
     int64_t offset;
     if (l.way == TNRI_WAY_SMALL) {
         offsets_small<1>((uint32_t)index, l.gone_rank, l.multiplier, l.shift, l.shape + l.kept_rank, steps, &offset);
-    } else {
-        offsets_of<1>(index, l.terms, l.gone_rank, l.shape + l.kept_rank, steps, &offset);
+        return offset;
     }
-    return offset;
+    return offset_of(index, l.gone_rank, l.shape, l.by, l.kept_rank, l.source);
 }
 
 /* Elements of the source, any axes apart. */
@@ -233,6 +241,14 @@ template <class OP, class TERMS> DEVICE typename OP::state take_all(TERMS terms)
 {
     typedef typename OP::state state;
     state all;
+    if (OP::any_order) { /* exact, so no depth is to be kept */
+        all = take_tile<OP>(terms);
+        ONE_BY_ONE
+        while (terms.index < terms.end) {
+            all = OP::join(all, take_tile<OP>(terms));
+        }
+        return all;
+    }
     memset(&all, 0, sizeof(all));
     ONE_BY_ONE
     for (bool first = true; terms.index < terms.end; first = false) {
@@ -256,129 +272,146 @@ template <class OP, class TERMS> DEVICE typename OP::state take_all(TERMS terms)
 
 #define ROOM (TNRI_KERNEL_THREADS * 24) /* a state for each thread */
 
-/* What a thread has of its output's terms first + lane, first + lane + lanes, ... below end. */
-template <class OP>
-DEVICE typename OP::state take_terms(const tnri_reduce_layout &l, const char *source, const char *partials, int64_t output,
-                                     int64_t begin, int64_t end)
+/* A block's next piece of work, as its threads see it: terms begin, begin + lanes, ... below end of an output. */
+struct piece {
+    int lane;
+    int next_lane; /* threads from lane to lane */
+    int live;      /* lanes that have terms */
+    bool here;     /* there is such an output */
+    int64_t begin;
+    int64_t end;
+    const char *source;
+    char *partial; /* of this output and chunk; in stage JOIN, of the first of its chunks */
+    char *target;
+};
+
+DEVICE piece piece_of(const tnri_reduce_layout &l, int64_t item, int64_t groups, char *target, const char *source, char *partials)
+{
+    const int thread = (int)threadIdx.x;
+    const int beside = TNRI_KERNEL_THREADS / l.lanes;
+    const int64_t chunk = item / groups;
+    const int64_t first = chunk * l.chunk;
+    piece p;
+    p.lane = l.lines != 0 ? thread % l.lanes : thread / beside;
+    p.next_lane = l.lines != 0 ? 1 : beside;
+    const int64_t output = (item - chunk * groups) * beside + (l.lines != 0 ? thread / l.lanes : thread % beside);
+    p.here = output < l.outputs;
+    p.end = l.terms - first < l.chunk ? l.terms : first + l.chunk;
+    p.live = p.end - first < l.lanes ? (int)(p.end - first) : l.lanes;
+    p.begin = first + p.lane;
+    p.source = source + offset_of(p.here ? output : 0, l.kept_rank, l.shape, l.by, 0, l.source);
+    p.target = target + offset_of(p.here ? output : 0, l.kept_rank, l.shape, l.by, 0, l.target);
+    p.partial = partials + (chunk * l.outputs + output) * l.partial_bytes;
+    return p;
+}
+
+template <class OP> DEVICE typename OP::state take_terms(const tnri_reduce_layout &l, const piece &p)
 {
     typedef typename OP::state state;
     if (l.stage == TNRI_STAGE_JOIN) {
-        const char *at = partials + (begin * l.outputs + output) * (int64_t)sizeof(state);
+        const int64_t bytes = l.outputs * (int64_t)sizeof(state);
+        const char *at = p.partial + p.begin * bytes;
         state all = load<state>(at);
         ONE_BY_ONE
-        for (int64_t index = begin + l.lanes; index < end; index += l.lanes) {
-            at += l.lanes * l.outputs * (int64_t)sizeof(state);
+        for (int64_t index = p.begin + l.lanes; index < p.end; index += l.lanes) {
+            at += l.lanes * bytes;
             all = OP::join(all, load<state>(at));
         }
         return all;
     }
-    const char *const from = source + far_offset(output, l.outputs, l.kept_rank, l.shape, l.source);
     if (l.way == TNRI_WAY_FLAT) {
         const int64_t bytes = l.gone_rank == 0 ? 0 : l.source[l.kept_rank];
-        const in_line<OP> terms = {from + begin * bytes, begin, end, l.lanes, l.lanes * bytes};
+        const in_line<OP> terms = {p.source + p.begin * bytes, p.begin, p.end, l.lanes, l.lanes * bytes};
         return take_all<OP>(terms);
     }
-    const in_layout<OP> terms = {l, from, begin, end, l.lanes};
+    const in_layout<OP> terms = {l, p.source, p.begin, p.end, l.lanes};
     return take_all<OP>(terms);
 }
 
-template <class OP>
-DEVICE void reduce(const tnri_reduce_layout &l, char *target, const char *source, char *partials, unsigned char *room)
+/* All threads of the block. */
+template <class OP> DEVICE void reduce(const tnri_reduce_layout &l, const piece &p, unsigned char *room)
 {
     typedef typename OP::state state;
-    state *const shared = (state *)room;
-    const int thread = (int)threadIdx.x;
-    const int beside = TNRI_KERNEL_THREADS / l.lanes;
-    const int lane = l.lines != 0 ? thread % l.lanes : thread / beside;
-    const int column = l.lines != 0 ? thread / l.lanes : thread % beside;
-    const int next_lane = l.lines != 0 ? 1 : beside;
-    const int64_t groups = (l.outputs - 1) / beside + 1;
-    for (int64_t item = blockIdx.x; item < groups * l.chunks; item += gridDim.x) {
-        const int64_t chunk = item / groups;
-        const int64_t output = item % groups * beside + column;
-        const int64_t begin = chunk * l.chunk;
-        const int64_t end = l.terms - begin < l.chunk ? l.terms : begin + l.chunk;
-        const int live = end - begin < l.lanes ? (int)(end - begin) : l.lanes;
-        if (output < l.outputs && lane < live) {
-            shared[thread] = take_terms<OP>(l, source, partials, output, begin + lane, end);
+    state *const mine = (state *)room + threadIdx.x;
+    if (p.here && p.lane < p.live) {
+        *mine = take_terms<OP>(l, p);
+    }
+    ONE_BY_ONE
+    for (int half = l.lanes / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (p.lane < half && p.lane + half < p.live && p.here) {
+            *mine = OP::join(*mine, mine[half * p.next_lane]);
         }
-        for (int half = l.lanes / 2; half > 0; half /= 2) {
-            __syncthreads();
-            if (lane < half && lane + half < live && output < l.outputs) {
-                shared[thread] = OP::join(shared[thread], shared[thread + half * next_lane]);
-            }
+    }
+    if (p.lane == 0 && p.here) { /* what this thread wrote itself */
+        if (l.stage == TNRI_STAGE_SPLIT) {
+            store(p.partial, *mine);
+        } else {
+            store(p.target, OP::finish(*mine));
         }
-        if (lane == 0 && output < l.outputs) { /* what this thread wrote itself */
-            if (l.stage == TNRI_STAGE_SPLIT) {
-                store(partials + (chunk * l.outputs + output) * (int64_t)sizeof(state), shared[thread]);
-            } else {
-                store(target + far_offset(output, l.outputs, l.kept_rank, l.shape, l.target), OP::finish(shared[thread]));
-            }
-        }
-        __syncthreads(); /* all has been read before the next item's results come */
     }
 }
 
 /* ---- Kernels ---------------------------------------------------------------------------------------------------------------------------------------- */
 
 #define REDUCE_PARAMETERS SAME(tnri_reduce_layout) l, char *target, const char *source, char *partials
-#define REDUCE_ROOM alignas(16) __shared__ unsigned char room[ROOM]
-#define CASE(code, OP)                                  \
-    case code:                                          \
-        reduce<OP>(l, target, source, partials, room);  \
+#define REDUCE_BEGIN                                                                             \
+    alignas(16) __shared__ unsigned char room[ROOM];                                             \
+    const int64_t groups = (l.outputs - 1) / (TNRI_KERNEL_THREADS / l.lanes) + 1;                \
+    ONE_BY_ONE                                                                                   \
+    for (int64_t item = blockIdx.x; item < groups * l.chunks; item += gridDim.x) {               \
+        const piece p = piece_of(l, item, groups, target, source, partials);                     \
+        switch (l.op) {
+#define CASE(code, OP)          \
+    case code:                  \
+        reduce<OP>(l, p, room); \
         break;
+#define REDUCE_END                                                                \
+        default:                                                                  \
+            break;                                                                \
+        }                                                                         \
+        __syncthreads(); /* all has been read before the next item's results come */ \
+    }
 
-#define REDUCE_REAL(dtype, T, NORM)            \
-    KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS)  \
-    {                                          \
-        REDUCE_ROOM;                           \
-        switch (l.op) {                        \
-            CASE(TNRI_KERNEL_SUM, sum_of<T>)      \
-            CASE(TNRI_KERNEL_PROD, product_of<T>) \
-            CASE(TNRI_KERNEL_MAX, largest_of<T>)  \
-            CASE(TNRI_KERNEL_MIN, smallest_of<T>) \
-            CASE(TNRI_KERNEL_NORM, NORM<T>)       \
-        default:                               \
-            break;                             \
-        }                                      \
+#define REDUCE_REAL(dtype, T, NORM)              \
+    KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS) \
+    {                                            \
+        REDUCE_BEGIN                             \
+        CASE(TNRI_KERNEL_SUM, sum_of<T>)         \
+        CASE(TNRI_KERNEL_PROD, product_of<T>)    \
+        CASE(TNRI_KERNEL_MAX, largest_of<T>)     \
+        CASE(TNRI_KERNEL_MIN, smallest_of<T>)    \
+        CASE(TNRI_KERNEL_NORM, NORM<T>)          \
+        REDUCE_END                               \
     }
-#define REDUCE_COMPLEX(dtype, T, NORM)         \
-    KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS)  \
-    {                                          \
-        REDUCE_ROOM;                           \
-        switch (l.op) {                        \
-            CASE(TNRI_KERNEL_SUM, sum_of<T>)      \
-            CASE(TNRI_KERNEL_PROD, product_of<T>) \
-            CASE(TNRI_KERNEL_NORM, NORM<T>)       \
-        default:                               \
-            break;                             \
-        }                                      \
+#define REDUCE_COMPLEX(dtype, T, NORM)           \
+    KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS) \
+    {                                            \
+        REDUCE_BEGIN                             \
+        CASE(TNRI_KERNEL_SUM, sum_of<T>)         \
+        CASE(TNRI_KERNEL_PROD, product_of<T>)    \
+        CASE(TNRI_KERNEL_NORM, NORM<T>)          \
+        REDUCE_END                               \
     }
-#define REDUCE_INTEGER(dtype, T)               \
-    KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS)  \
-    {                                          \
-        REDUCE_ROOM;                           \
-        switch (l.op) {                        \
-            CASE(TNRI_KERNEL_SUM, sum_of<T>)      \
-            CASE(TNRI_KERNEL_PROD, product_of<T>) \
-            CASE(TNRI_KERNEL_MAX, largest_of<T>)  \
-            CASE(TNRI_KERNEL_MIN, smallest_of<T>) \
-        default:                               \
-            break;                             \
-        }                                      \
+#define REDUCE_INTEGER(dtype, T)                 \
+    KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS) \
+    {                                            \
+        REDUCE_BEGIN                             \
+        CASE(TNRI_KERNEL_SUM, sum_of<T>)         \
+        CASE(TNRI_KERNEL_PROD, product_of<T>)    \
+        CASE(TNRI_KERNEL_MAX, largest_of<T>)     \
+        CASE(TNRI_KERNEL_MIN, smallest_of<T>)    \
+        REDUCE_END                               \
     }
-#define ARG(dtype, T)                                                   \
-    KERNEL_OF(arg_##dtype, 1)(REDUCE_PARAMETERS)                              \
-    {                                                                   \
-        typedef best_of<T, false> largest;                              \
-        typedef best_of<T, true> smallest;                              \
-        REDUCE_ROOM;                                                    \
-        switch (l.op) {                                                 \
-            CASE(TNRI_KERNEL_ARGMAX, largest)                           \
-            CASE(TNRI_KERNEL_ARGMIN, smallest)                          \
-        default:                                                        \
-            break;                                                      \
-        }                                                               \
+#define ARG(dtype, T)                            \
+    KERNEL_OF(arg_##dtype, 1)(REDUCE_PARAMETERS) \
+    {                                            \
+        typedef best_of<T, false> largest;       \
+        typedef best_of<T, true> smallest;       \
+        REDUCE_BEGIN                             \
+        CASE(TNRI_KERNEL_ARGMAX, largest)        \
+        CASE(TNRI_KERNEL_ARGMIN, smallest)       \
+        REDUCE_END                               \
     }
 
 REDUCE_REAL(f32, float, single_norm)
@@ -389,13 +422,10 @@ REDUCE_INTEGER(i32, int32_t)
 REDUCE_INTEGER(i64, int64_t)
 KERNEL_OF(reduce_bool, 2)(REDUCE_PARAMETERS)
 {
-    REDUCE_ROOM;
-    switch (l.op) {
-        CASE(TNRI_KERNEL_ALL, all_of)
-        CASE(TNRI_KERNEL_ANY, any_of)
-    default:
-        break;
-    }
+    REDUCE_BEGIN
+    CASE(TNRI_KERNEL_ALL, all_of)
+    CASE(TNRI_KERNEL_ANY, any_of)
+    REDUCE_END
 }
 ARG(f32, float)
 ARG(f64, double)

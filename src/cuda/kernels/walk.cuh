@@ -72,7 +72,7 @@ DEVICE void place(const tnri_map_layout &l, int64_t at, int64_t *offsets)
     } else if (l.way == TNRI_WAY_SMALL) {
         offsets_small<4>((uint32_t)at, l.rank, l.multiplier, l.shift, l.shape, steps, offsets);
     } else {
-        offsets_of<4>(at, l.count, l.rank, l.shape, steps, offsets);
+        offsets_of<4>(at, l.rank, l.shape, l.by, 0, steps, offsets);
     }
 }
 
