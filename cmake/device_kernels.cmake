@@ -31,7 +31,7 @@ if(CUDAToolkit_NVCC_EXECUTABLE AND TENURE_CUDA_ARCHITECTURES)
     set(images "")
     foreach(module IN LISTS kernel_modules)
         add_custom_command(OUTPUT "${kernel_made}/${module}.fatbin"
-            COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++17 --fmad=false -fatbin ${targets} -o "${kernel_made}/${module}.fatbin"
+            COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++17 --fmad=false -Xfatbin=-compress-all -fatbin ${targets} -o "${kernel_made}/${module}.fatbin"
                 "${kernel_folder}/${module}.cu"
             DEPENDS "${kernel_folder}/${module}.cu" ${kernel_headers}
             COMMENT "Kernels for devices: ${module}" VERBATIM)

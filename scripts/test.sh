@@ -112,7 +112,7 @@ stage "Clang, ThreadSanitizer, tests with threads"
 # map does not fit every kernel's.
 target=tests_threads
 if build clang-tsan build-tsan asan clang clang++ -DTENURE_SANITIZE=thread -DTENURE_BLIS=OFF -DTENURE_MPI=OFF \
-    -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF; then
+    -DTENURE_BASELINE_ONLY=ON -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF; then
     if ctest --test-dir build-tsan -N -L threads | grep -q 'Total Tests: 0'; then
         echo "no test with threads"
     else

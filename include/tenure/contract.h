@@ -41,6 +41,15 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_contract_into(tnr_engine *engine, const tn
                                                     const tnr_view *b, const char *b_labels, const char *out_labels,
                                                     const tnr_product_options *options, const tnr_view_mut *out);
 
+/**
+ * Need of the scratch of an engine with so many workers (0: one made without a topology) for this contraction, whatever the strides: of
+ * a and b dtype and shape alone are looked at. All 0 where it takes none. As with tnr_matmul_need the engine keeps one scratch: give
+ * the largest of several answers as tnr_engine_options.scratch_bytes, and no call takes any. Errors as tnr_contract; pure, thread-safe.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_contract_need(const tnr_view *a, const char *a_labels, const tnr_view *b,
+                                                    const char *b_labels, const char *out_labels, int workers,
+                                                    tnr_need *need);
+
 #ifdef __cplusplus
 }
 #endif

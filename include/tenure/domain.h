@@ -345,6 +345,26 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_create_in(tnr_domain *parent, uint64
 TNR_API TNR_MUST_CHECK tnr_status tnr_arena_reset(tnr_domain *arena);
 
 /**
+ * Seal an arena: from now on nothing that lasts can be made in it. It cannot be opened again, and stays sealed over
+ * tnr_arena_reset.
+ *
+ * TNR_ERR_UNSUPPORTED, naming the arena, for every call that would make a domain of any kind (a pool, an arena in it, a
+ * node's, a program's), an engine, a machine or a topology whose state would lie in the arena, and for a world or a device of
+ * the companion libraries; also for what a machine makes only when it is first asked for (tnr_machine_engine,
+ * tnr_machine_domain). Nothing else changes: what is there goes on taking, giving back and ending, and tensors, raw blocks,
+ * groups, plans, scratch and handles come and go as far as there is room. An arena that was made inside of it before is one
+ * of its own: seal that too.
+ *
+ * For the end of a program's start: what a later part would take for good is refused where it asks, and not noticed one day
+ * by whoever then lacks room. Sealing twice is fine. TNR_ERR_ARGUMENT when the domain is no arena. Thread-safe: a making that
+ * another thread began earlier may still succeed. O(1).
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_arena_seal(tnr_domain *arena);
+
+/** Is this an arena that was sealed? False for other domains and NULL. Thread-safe. */
+TNR_API bool tnr_arena_is_sealed(tnr_domain *arena);
+
+/**
  * Walk the whole arena and check every invariant: neighbours, sums, lists, bitmaps. For tests and suspicion.
  * TNR_ERR_BACKEND with the first fault found. O(max_blocks).
  */

@@ -26,9 +26,6 @@
 extern "C" {
 #endif
 
-/** Most operands of one equation. */
-#define TNR_EINSUM_OPERANDS 32
-
 /** Most operands for which all paths are weighed. */
 #define TNR_EINSUM_EXACT_OPERANDS 12
 
@@ -94,7 +91,7 @@ typedef struct tnr_einsum_options {
  * longer than 1, TNR_ERR_OVERFLOW where its bytes do not fit 63 bits.
  *
  * Scratch: one block of the engine's for the path's intermediates (tnr_contraction_path.intermediate_bytes) and behind them for its products,
- * as tnr_matmul_into says of theirs. tnr_engine_options.scratch_bytes of the first and the largest tnr_matmul_need has no call take any.
+ * as tnr_matmul_into says of theirs. With tnr_engine_options.scratch_bytes of tnr_einsum_need no call takes any.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_einsum(tnr_engine *engine, const char *equation, const tnr_view *const *operands,
                                              int count, const tnr_einsum_options *options, tnr_tensor **out);
@@ -110,6 +107,13 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_einsum_into(tnr_engine *engine, const char
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands, int count,
                                                   const tnr_einsum_options *options, tnr_contraction_path *path);
+
+/**
+ * Need of the scratch of an engine with so many workers (0: one made without a topology) for tnr_einsum with these operands and options:
+ * intermediates at their peak and, behind them, the largest of the path's products, whatever the strides. As tnr_contract_need.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_einsum_need(const char *equation, const tnr_view *const *operands, int count,
+                                                  const tnr_einsum_options *options, int workers, tnr_need *need);
 
 /**
  * A path as text to be read, a line for the whole and one for each step, ended by a zero. *needed (which may be NULL) gets the bytes

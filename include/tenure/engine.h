@@ -63,9 +63,6 @@ typedef enum tnr_product_source {
     TNR_PRODUCTS_BLIS /**< those of BLIS; TNR_ERR_UNSUPPORTED when it is not built in or does not work */
 } tnr_product_source;
 
-/** Default of tnr_engine_options.plan_cache_bytes. */
-#define TNR_PLAN_CACHE_BYTES 65536
-
 /**
  * Settings of an engine. Start from TNR_ENGINE_OPTIONS: zero is not the default of all members (a pool_max_bytes of 0 retains
  * nothing, a node of 0 is node 0).

@@ -55,6 +55,13 @@ typedef struct tnr_descriptor {
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_create(tnr_domain *home, tnr_group **group);
 
 /**
+ * Have room for so many entries in all in each table, vacated ones included, until the group is released: as far as that no
+ * call that adds to the group asks the home for anything. tnr_group_need says what it takes. Less than there is changes nothing.
+ * TNR_ERR_MEMORY, nothing changed; TNR_ERR_OVERFLOW for more than a table can have; TNR_ERR_BUSY while the group is published.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_group_reserve(tnr_group *group, uint32_t owners, uint32_t descriptors);
+
+/**
  * Move tensors[i] into a new group, slot i each. On success *group owns all and every tensors[i] is NULL; on failure
  * nothing changed. count 0 makes an empty group. `tensors` may not repeat a tensor (TNR_ERR_ARGUMENT).
  */

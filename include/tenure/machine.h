@@ -75,10 +75,14 @@ typedef struct tnr_machine_options {
                                          affinity none where binding is refused */
     const tnr_cpu_set *cpus;        /**< use no CPU outside this set; NULL: all that the topology lists */
     uint64_t plan_cache_bytes;      /**< of each engine, in its node's domain (plan.h); 0: no caches */
+    uint64_t
+        arena_bytes; /**< 0: engines take of their node's domain what they come to need. Else arena mode: each engine is made in
+                               an arena of so many bytes, one block of its node's domain that is taken with it, and takes nothing of
+                               the system from then on; where the arena has no room a call is TNR_ERR_MEMORY */
 } tnr_machine_options;
 
 /* clang-format off */
-#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL, TNR_PLAN_CACHE_BYTES}
+#define TNR_MACHINE_OPTIONS {sizeof(tnr_machine_options), TNR_POOL_MAX_BYTES_AUTO, 0, 0, NULL, NULL, TNR_PLAN_CACHE_BYTES, 0}
 /* clang-format on */
 
 /**
@@ -93,7 +97,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_create(tnr_domain *home, tnr_topol
 
 /**
  * Need of a machine of these options in its home, with all its engines and domains, when no engine's pool ever has more than so
- * many buffers, out and retained together. The buffers' bytes, scratch and the workers' state come from the nodes' memory, and
+ * many buffers, out and retained together. The buffers' bytes, scratch and the workers' state come from the nodes' memory (with
+ * arena_bytes the engines themselves do: tnr_engine_need says what an arena must have), and
  * tensors' handles are the program's to add (tnr_need.handles). The topology may be a described one. Errors as above.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_options *options,
@@ -102,7 +107,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_machine_need(const tnr_topology *topology,
 /**
  * Destroy all engines and close all domains, and null *machine. Tensors that were made in them stay valid (weak return).
  * TNR_ERR_BUSY, nothing changed, while a thread is inside one of the engines or a plan of one lives, or raw blocks of one of its
- * domains or pools are out, or domains that the program made over one of its domains or pools are not closed. It needs the machine alone.
+ * domains or pools are out, or domains that the program made over one of its domains or pools are not closed; with arena_bytes also
+ * while tensors live that were made in an engine's arena. It needs the machine alone.
  */
 TNR_API tnr_status tnr_machine_destroy(tnr_machine **machine);
 
@@ -166,7 +172,8 @@ TNR_API int tnr_machine_devices(tnr_machine *machine);
  *
  * Engines are made if nobody asked for them before, at most 8 take part. The default node's engine alone makes what is too small to be packed,
  * products with vectors, and results whose longer side has too few indices on its slowest axis to be cut. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of these engines; TNR_ERR_MEMORY, before the first write,
- * when one of them finds no room for its scratch. Not remembered by any cache of plans.
+ * when one of them finds no room for its scratch. Not remembered by any cache of plans. Small builds (docs/bounded.md: TENURE_SMALL)
+ * pack nothing: there the default node's engine makes every product alone.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_machine_contract_into(tnr_machine *machine, const tnr_view *a,
                                                             const char *a_labels, const tnr_view *b,

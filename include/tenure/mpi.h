@@ -88,7 +88,8 @@ typedef struct tnr_world_options {
     uint32_t
         timeout_ms; /**< a wait in which nothing moves for so long is TNR_ERR_PEER, saying who waits for whom, and ends
                                      the world; 0: never. More than any rank computes between two calls. A rank of this node
-                                     whose process is gone, or whose world an error ended, is noticed without it */
+                                     whose process is gone, or whose world an error ended, is noticed without it, also by
+                                     calls that do not wait (tnr_exchange_test), which know no time */
 } tnr_world_options;
 
 /* clang-format off */
@@ -205,7 +206,11 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_give_up(tnr_world *world, tnr_status
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int channel);
 
-/** Wait for a transfer from rank `from` and make a tensor of it in `domain` (TNR_ERR_MEMORY: the sender hears of it too). */
+/**
+ * Wait for a transfer from rank `from` and make a tensor of it in `domain` (TNR_ERR_MEMORY: the sender hears of it too). Headers of a node's
+ * transfers that come before their receives are kept in the world's home. When it has no room for them (tnr_world_need), a receive that
+ * comes to lie behind eight of one rank is TNR_ERR_MEMORY too: nothing is lost, nobody hears of it, and those eight must be received first.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_receive(tnr_world *world, int from, int channel, tnr_domain *domain,
                                                     tnr_tensor **tensor);
 
@@ -255,9 +260,12 @@ typedef struct tnr_exchange_part {
  * datatypes and buffers are made. Every rank that is named must prepare its own ends; the call waits for them (timeout_ms). No parts at
  * all, and parts of empty views, are fine: ranks at a wall have fewer. The list and its views are copied; their owners must live as long as
  * the exchange (TNR_ERR_STALE at the next start otherwise). Cut a view to send from the part of a split that is leased apart
- * (tnr_view_mut_split), not from the whole: else the whole is leased. Parts take tickets as long as the exchange lives. When a part is refused, no rank that has a part with either of its two ends gets an exchange; ranks
- * further off are not told, and wait at their next start. Want of memory in the home is such a refusal too. A call that fails before it
- * waits (arguments, tickets, leases) tells nobody: tnr_world_give_up does.
+ * (tnr_view_mut_split), not from the whole: else the whole is leased. Parts take tickets as long as the exchange lives.
+ *
+ * When a rank cannot prepare (arguments, tickets, leases, memory), when two ranks' lists do not have the same parts with each other, or when a
+ * part is refused, no rank that has a part with such a rank or such a part's ends gets an exchange: TNR_ERR_PEER with the reason. Ranks further
+ * off are not told, and wait at their next start. A rank that is named and does not call is waited for, also by one whose own
+ * arguments are wrong; that ends the world after timeout_ms.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count,
                                                        tnr_exchange **exchange);
@@ -274,7 +282,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_wait(tnr_exchange *exchange);
 
 /**
  * Let all transfers go on a little, without waiting. *done: they are over, and it is as if tnr_exchange_wait had returned this status; true
- * for one that is not under way. Not written when the call is refused.
+ * for one that is not under way, and where the world has ended. Not written when the call is refused.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done);
 

@@ -62,8 +62,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_plan_path(const tnr_plan *plan, tnr_contra
 TNR_API tnr_status tnr_plan_destroy(tnr_plan **plan);
 
 /**
- * Need of one plan of so many operands, whatever its labels. Not in it: the engine's scratch, of which a plan takes
- * tnr_contraction_path.intermediate_bytes and the largest tnr_matmul_need of its steps, in one block.
+ * Need of one plan of so many operands, whatever its labels. Not in it: the engine's scratch, of which a plan takes what
+ * tnr_contract_need or tnr_einsum_need says.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_plan_need(int operands, tnr_need *need);
 

@@ -464,6 +464,7 @@ tnr_status tnr_arena_create_in(tnr_domain *parent, uint64_t bytes, const tnr_are
                 TNR_ERR_ARGUMENT, "%s: the placement is the parent's, expected none in the options", op);
     TNR_REQUIRE(parent->access == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "%s: the host does not reach the memory of %s directly", op, tnr_domain_name(parent));
+    TNR_TRY(tnri_domain_check_open(op, parent));
     options.placement = parent->placement;
     tnr_block region;
     TNR_TRY(parent->kind->allocate(parent, bytes, tnri_max_u64(options.page, TNRI_UNIT), TNRI_FOR_RECORD, &region));
@@ -514,6 +515,27 @@ tnr_status tnr_arena_reset(tnr_domain *domain)
     self->program_blocks = 0;
     tnri_lock_give(&self->lock);
     return TNR_OK;
+}
+
+tnr_status tnr_arena_seal(tnr_domain *domain)
+{
+    arena *self = NULL;
+    TNR_TRY(arena_of("arena_seal", domain, &self));
+    tnri_lock_take(&domain->slab.lock);
+    domain->sealed = true;
+    tnri_lock_give(&domain->slab.lock);
+    return TNR_OK;
+}
+
+bool tnr_arena_is_sealed(tnr_domain *domain)
+{
+    if (domain == NULL || domain->kind != &arena_class) {
+        return false;
+    }
+    tnri_lock_take(&domain->slab.lock);
+    const bool sealed = domain->sealed;
+    tnri_lock_give(&domain->slab.lock);
+    return sealed;
 }
 
 tnr_status tnr_arena_check(tnr_domain *domain)

@@ -166,6 +166,7 @@ struct tnr_domain {
     bool copies;        /* the host cannot reach it, but read and write copy */
     bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
     bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
+    bool sealed;        /* an arena in which nothing that lasts may be made any more; guarded likewise */
     const char *keeper; /* who alone may close it, in a word; NULL: the program. Guarded likewise */
     tnr_block record;   /* block of the home that holds this struct, when it is another domain's */
     uint64_t users;     /* guarded by the home's slab lock */
@@ -208,6 +209,12 @@ void tnri_domain_use(tnr_domain *domain);
 void tnri_domain_unuse(tnr_domain *domain);
 
 /*
+ * Before anything is taken for what lasts (a domain, an engine, a machine, ...): TNR_ERR_UNSUPPORTED when the domain's home is a
+ * sealed arena.
+ */
+tnr_status tnri_domain_check_open(const char *op, tnr_domain *domain);
+
+/*
  * tnri_domain_use for a new domain: of its parent, or of its home where it has none. It is a child until it is closed, and a
  * user until its record is freed.
  */
@@ -221,6 +228,7 @@ void tnri_domain_keep(tnr_domain *domain, const char *keeper);
 
 /* Domains over this one that are not closed, and the program's raw blocks that are out: what "in use" means to owners of domains. */
 uint64_t tnri_domain_children(tnr_domain *domain);
+uint64_t tnri_domain_users(tnr_domain *domain);
 uint64_t tnri_domain_program_blocks(tnr_domain *domain);
 
 /* Count or uncount what must not outlive a topology: numa domains, engines with a team, machines (topology.c). */
@@ -300,8 +308,9 @@ const char *tnri_isa_name(tnri_isa isa);
 /* From CPUID: has the machine, and the operating system, what the set needs? (isa_x86.c) */
 bool tnri_isa_runs(tnri_isa isa);
 
-/* TENURE_ISA, or NULL; read once per process. */
-const char *tnri_isa_environment(void);
+/* A word of the environment, read once per process; NULL: it is not set, or empty. (environment.c; environment_none.c) */
+typedef enum tnri_word { TNRI_WORD_ISA, TNRI_WORD_PRODUCTS, TNRI_WORDS } tnri_word;
+const char *tnri_environment(tnri_word which);
 
 /* Name of a kernel file's table, in that file; and the initialiser of the array of all tables, by tnri_isa. */
 #ifdef TNRI_ISA
@@ -310,7 +319,10 @@ const char *tnri_isa_environment(void);
 #define TNRI_ISA_JOIN_(name, isa) name##_##isa
 #endif
 /* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS)
+#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED) /* one set less to compile */
+#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_v3, &name##_v4}
+#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v3, name##_v4
+#elif defined(TNRI_HAS_X86_ISAS)
 #define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_v2, &name##_v3, &name##_v4}
 #define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v2, name##_v3, name##_v4
 #else

@@ -62,6 +62,15 @@ uint64_t tnri_domain_children(tnr_domain *domain)
     return children;
 }
 
+uint64_t tnri_domain_users(tnr_domain *domain)
+{
+    tnri_lock *lock = &domain->home->slab.lock;
+    tnri_lock_take(lock);
+    const uint64_t users = domain->users;
+    tnri_lock_give(lock);
+    return users;
+}
+
 uint64_t tnri_domain_program_blocks(tnr_domain *domain)
 {
     return domain->kind->program_blocks != NULL ? domain->kind->program_blocks(domain)
@@ -78,6 +87,18 @@ void tnri_domain_unuse(tnr_domain *domain)
     if (last) {
         tnri_domain_free_record(domain);
     }
+}
+
+tnr_status tnri_domain_check_open(const char *op, tnr_domain *domain)
+{
+    tnr_domain *home = domain->home;
+    tnri_lock_take(&home->slab.lock);
+    const bool sealed = home->sealed;
+    tnri_lock_give(&home->slab.lock);
+    TNR_REQUIRE(!sealed, TNR_ERR_UNSUPPORTED,
+                "%s: arena %llu is sealed: domains, engines and what else lasts are made before tnr_arena_seal", op,
+                TNRI_LLU(home->serial));
+    return TNR_OK;
 }
 
 void tnri_domain_keep(tnr_domain *domain, const char *keeper)

@@ -23,7 +23,7 @@ const char *tnri_isa_name(tnri_isa isa) { return names[isa]; }
 /* The set that TENURE_ISA names; TNRI_ISA_END: no such word, or none. */
 static tnri_isa named(void)
 {
-    const char *word = tnri_isa_environment();
+    const char *word = tnri_environment(TNRI_WORD_ISA);
     for (int i = 0; word != NULL && i < TNRI_ISA_END; ++i) {
         if (strcmp(word, names[i]) == 0) {
             return (tnri_isa)i;
@@ -34,7 +34,7 @@ static tnri_isa named(void)
 
 tnr_status tnri_isa_check(const char *op)
 {
-    const char *word = tnri_isa_environment();
+    const char *word = tnri_environment(TNRI_WORD_ISA);
     if (word == NULL) {
         return TNR_OK;
     }

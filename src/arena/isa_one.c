@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bounded builds: kernels of one instruction set, and no environment to ask for another. */
+/* Bounded builds: kernels of one instruction set. */
 #include "arena.h"
-
-const char *tnri_isa_environment(void) { return NULL; }
 
 bool tnri_isa_runs(tnri_isa isa) { return isa == TNRI_ISA_BASELINE; }
 

@@ -372,6 +372,7 @@ tnr_status tnr_numa_create(tnr_domain *home, tnr_topology *topology, int node, c
     tnr_numa_options options = TNR_NUMA_OPTIONS;
     TNR_TRY(tnri_options_take(op, given, sizeof(options), &options, sizeof(options)));
     TNR_TRY(tnri_topology_node_check(op, topology, node));
+    TNR_TRY(tnri_domain_check_open(op, home));
     numa_state state;
     prepare_state(topology, node, &options, &state);
     const tnr_status refusal = obtain(&state, &state.info);

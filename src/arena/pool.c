@@ -554,6 +554,7 @@ tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, 
     TNR_TRY(tnri_options_take("pool_create", options, sizeof(taken), &taken, sizeof(taken)));
     uint64_t max_bytes;
     TNR_TRY(resolve_cap(taken.max_bytes, &max_bytes));
+    TNR_TRY(tnri_domain_check_open("pool_create", parent));
     tnr_block record;
     TNR_TRY(tnri_record_take(parent, sizeof(tnri_pool), &record));
     tnri_pool *made = record.address;

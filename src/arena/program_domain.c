@@ -196,6 +196,7 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, t
     uint64_t bytes;
     TNR_REQUIRE(tnri_add_u64(RECORD_HEAD_BYTES, ops->size, &bytes), TNR_ERR_OVERFLOW,
                 "domain_create: %llu bytes of state do not fit in 64 bits", TNRI_LLU(ops->size));
+    TNR_TRY(tnri_domain_check_open("domain_create", home));
     tnr_block record;
     TNR_TRY(tnri_record_take(home, bytes, &record));
     tnr_domain *made = record.address;

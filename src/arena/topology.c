@@ -81,6 +81,7 @@ tnr_status tnr_topology_create(tnr_domain *home, const tnr_topology_options *giv
     TNR_TRY(tnri_options_take(op, given, sizeof(options), &options, sizeof(options)));
     TNR_REQUIRE(options.synthetic == NULL || options.xml == NULL, TNR_ERR_ARGUMENT,
                 "%s: synthetic and xml describe two machines, expected one", op);
+    TNR_TRY(tnri_domain_check_open(op, home));
     tnr_block record;
     TNR_TRY(tnri_record_take(home, sizeof(tnr_topology), &record));
     tnr_topology *made = record.address;

@@ -210,6 +210,7 @@ tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *given,
     tnr_cuda_sight sight;
     tnri_driver_look(options.driver, &driver, &sight);
     TNR_REQUIRE(sight.state == TNR_CUDA_AVAILABLE, TNR_ERR_UNSUPPORTED, "%s: %s", op, sight.text);
+    TNR_TRY(tnr_provider.domain_check_open(op, home));
     tnr_block record;
     TNR_TRY(tnr_provider.record_take(home, sizeof(tnr_cuda_device), &record));
     tnr_cuda_device *made = record.address;

@@ -56,7 +56,8 @@ tnr_status tnri_kernel_get(const char *op, tnr_cuda_device *device, int kernel, 
         TNR_TRY(load(op, device, module));
     }
     TNR_REQUIRE(device->module_states[module] == TNRI_MODULE_LOADED, TNR_ERR_UNSUPPORTED,
-                "%s: the kernels of \"%s\" could not be loaded on %s when they were first wanted: neither as built nor by NVRTC",
+                "%s: the kernels of \"%s\" could not be loaded on %s when they were first wanted: neither as built nor "
+                "by NVRTC",
                 op, tnri_module_names[module], device->info.name);
     if (device->kernels[kernel] == NULL) {
         const tnr_status status = TNRI_CUDA(op, device, module_function, &device->kernels[kernel],
@@ -104,11 +105,12 @@ tnr_status tnri_kernel_pack(const char *op, tnr_cuda_lane *lane, uint64_t elemen
     tnri_copy_layout_make(&layout, axes->rank, axes->shape, operands);
     const bool turned = layout.way == TNRI_WAY_TURNED;
     CUfunction kernel;
-    TNR_TRY(tnri_kernel_get(op, device,
-                            tnri_kernel_of_width(turned ? TNRI_KERNEL_turn_1 : TNRI_KERNEL_pack_1, (size_t)element_bytes),
-                            &kernel));
+    TNR_TRY(tnri_kernel_get(
+        op, device, tnri_kernel_of_width(turned ? TNRI_KERNEL_turn_1 : TNRI_KERNEL_pack_1, (size_t)element_bytes),
+        &kernel));
     const int multiprocessors = device->multiprocessors;
-    const unsigned grid = turned ? tnri_turn_blocks(&layout, multiprocessors) : tnri_map_blocks(layout.count, multiprocessors);
+    const unsigned grid =
+        turned ? tnri_turn_blocks(&layout, multiprocessors) : tnri_map_blocks(layout.count, multiprocessors);
     void *parameters[] = {&layout, &operands[0].address, &operands[1].address};
     device->counts.operations++;
     device->counts.launches++;

@@ -54,7 +54,11 @@ enum { TNRI_IMAGE_MOST_BYTES = 1 << 24, TNRI_KERNEL_MOST_FILES = 16 };
 /* Families: the kernel for a width of 1, 4, 8, 16 bytes, or for a dtype (tnr_dtype's values); -1: there is none. */
 static inline int tnri_kernel_of_width(tnri_kernel first, size_t bytes)
 {
-    return bytes == 1 ? (int)first : bytes == 4 ? (int)first + 1 : bytes == 8 ? (int)first + 2 : bytes == 16 ? (int)first + 3 : -1;
+    return bytes == 1    ? (int)first
+           : bytes == 4  ? (int)first + 1
+           : bytes == 8  ? (int)first + 2
+           : bytes == 16 ? (int)first + 3
+                         : -1;
 }
 /* `op` without TNRI_MAP_REAL_*; the dtype of a, and of a and b in select. Not for casts. */
 int tnri_map_kernel(tnri_map_op op, int dtype);

@@ -277,8 +277,7 @@ void tnri_copy_layout_make(tnri_map_layout *layout, int rank, const int64_t *sha
         }
     }
     if (nearest == 0 || layout->steps[1][0] == 0 || layout->shape[0] < LEAST_TURNED ||
-        layout->shape[nearest] < LEAST_TURNED ||
-        magnitude(layout->steps[1][nearest]) > 4 * (int64_t)operand[1].width) {
+        layout->shape[nearest] < LEAST_TURNED || magnitude(layout->steps[1][nearest]) > 4 * (int64_t)operand[1].width) {
         return;
     }
     for (int axis = nearest; axis > 1; axis--) {
@@ -295,10 +294,10 @@ static void put_side(tnri_reshape_layout *layout, int side, size_t width, int ra
     int64_t *const to = layout->shape[side];
     int64_t *const steps = layout->steps[side];
     for (int axis = 0; axis < rank; axis++) {
-        const int64_t step = strides[axis] * (int64_t)width;
-        if (shape[axis] == 1) {
+        if (shape[axis] == 1) { /* its stride means nothing and may be huge */
             continue;
         }
+        const int64_t step = strides[axis] * (int64_t)width;
         if (used > 0 && steps[used - 1] * to[used - 1] == step) {
             to[used - 1] *= shape[axis];
         } else {
@@ -338,7 +337,12 @@ unsigned tnri_turn_blocks(const tnri_map_layout *layout, int multiprocessors)
  * So many terms of one output are a block's, so many outputs are enough blocks: by numbers of our own, not the device's, for the
  * order of additions must not depend on it.
  */
-enum { LEAST_CHUNK = 4096, ENOUGH_BLOCKS = 1024, MOST_CHUNKS = 1024, MOST_TERMS_OF_A_THREAD = 2048 /* 4 * 8 * 8 * 8 */ };
+enum {
+    LEAST_CHUNK = 4096,
+    ENOUGH_BLOCKS = 1024,
+    MOST_CHUNKS = 1024,
+    MOST_TERMS_OF_A_THREAD = 2048 /* 4 * 8 * 8 * 8 */
+};
 
 static int32_t partial_bytes(tnri_kernel_reduce_op op, int dtype)
 {
@@ -392,8 +396,8 @@ static void choose_chunks(tnri_reduce_layout *l)
         const int32_t beside = lanes_for(l->outputs);
         const int32_t least = beside < 32 ? beside : 32;
         int32_t lanes = TNRI_KERNEL_THREADS / beside;
-        while (lanes * least < TNRI_KERNEL_THREADS && (l->outputs - 1) / (TNRI_KERNEL_THREADS / lanes) + 1 < ENOUGH_BLOCKS &&
-               (int64_t)lanes * 16 < l->terms) {
+        while (lanes * least < TNRI_KERNEL_THREADS &&
+               (l->outputs - 1) / (TNRI_KERNEL_THREADS / lanes) + 1 < ENOUGH_BLOCKS && (int64_t)lanes * 16 < l->terms) {
             lanes *= 2;
         }
         l->lanes = lanes;
@@ -434,7 +438,8 @@ static int join_part(tnri_reduce_layout *l, int begin, int end)
 {
     int last = begin;
     for (int axis = begin + 1; axis < end; axis++) {
-        if (l->source[last] * l->shape[last] == l->source[axis] && l->target[last] * l->shape[last] == l->target[axis]) {
+        if (l->source[last] * l->shape[last] == l->source[axis] &&
+            l->target[last] * l->shape[last] == l->target[axis]) {
             l->shape[last] *= l->shape[axis];
         } else {
             last++;
@@ -469,7 +474,8 @@ void tnri_reduce_layout_make(tnri_reduce_layout *layout, tnri_kernel_reduce_op o
             *(part == 0 ? &layout->outputs : &layout->terms) *= shape[axis];
             used++;
         }
-        if (part == 0 || (op != TNRI_KERNEL_ARGMAX && op != TNRI_KERNEL_ARGMIN)) { /* positions count along one axis as it is */
+        if (part == 0 ||
+            (op != TNRI_KERNEL_ARGMAX && op != TNRI_KERNEL_ARGMIN)) { /* positions count along one axis as it is */
             sort_part(layout, begin, used);
         }
         used = begin + join_part(layout, begin, used);
@@ -477,16 +483,16 @@ void tnri_reduce_layout_make(tnri_reduce_layout *layout, tnri_kernel_reduce_op o
     }
     const int64_t *const terms_source = layout->source + layout->kept_rank;
     const int64_t *const terms_shape = layout->shape + layout->kept_rank;
-    layout->way = layout->gone_rank <= 1                                       ? TNRI_WAY_FLAT
+    layout->way = layout->gone_rank <= 1                                 ? TNRI_WAY_FLAT
                   : layout->gone_rank <= 4 && layout->terms <= INT32_MAX ? TNRI_WAY_SMALL
                                                                          : TNRI_WAY_GENERAL;
     for (int axis = 0; axis < layout->gone_rank && layout->way == TNRI_WAY_SMALL; axis++) {
         divide_by(terms_shape[axis], &layout->multiplier[axis], &layout->shift[axis]);
     }
     divide_axes(&layout->by, layout->kept_rank + layout->gone_rank, layout->shape);
-    layout->lines = layout->outputs == 1 ||
-                    (layout->gone_rank > 0 && magnitude(terms_source[0]) < magnitude(layout->source[0]) &&
-                     layout->terms >= 4);
+    layout->lines =
+        layout->outputs == 1 ||
+        (layout->gone_rank > 0 && magnitude(terms_source[0]) < magnitude(layout->source[0]) && layout->terms >= 4);
     choose_chunks(layout);
 }
 

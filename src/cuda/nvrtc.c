@@ -104,7 +104,8 @@ static const char *find_text(tnri_module module, int *count, const char **texts,
     const size_t length = strlen(wanted);
     const char *text = NULL;
     *count = 0;
-    for (const tnri_kernel_file *file = tnri_kernel_files; file->name != NULL && *count < TNRI_KERNEL_MOST_FILES; file++) {
+    for (const tnri_kernel_file *file = tnri_kernel_files; file->name != NULL && *count < TNRI_KERNEL_MOST_FILES;
+         file++) {
         if (strncmp(file->name, wanted, length) == 0 && strcmp(file->name + length, ".cu") == 0) {
             text = file->text;
         } else {

@@ -36,7 +36,7 @@ tnr_status tnri_asked_take(tnri_asked *asked, const tnr_product_options *product
     } else {
         TNR_TRY(tnri_einsum_options_take(asked->op, einsum, asked->count, &asked->options));
     }
-    asked->conjugate = tnr_dtype_real(dtype) != dtype ? asked->options.conjugate : 0;
+    asked->conjugate = tnri_is_complex(dtype) ? asked->options.conjugate : 0;
     tnr_product_options factors = TNR_PRODUCT_OPTIONS;
     factors.alpha = asked->options.alpha;
     factors.beta = asked->options.beta;
@@ -98,7 +98,8 @@ tnr_status tnri_held_end(tnr_engine *engine, tnri_held *held, tnri_target target
 /* ---- The call ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* By what is in the cache. */
-static tnr_status run_found(tnr_engine *engine, const tnri_asked *asked, const tnri_recipe *recipe, tnri_target target)
+static TNRI_NOINLINE tnr_status run_found(tnr_engine *engine, const tnri_asked *asked, const tnri_recipe *recipe,
+                                          tnri_target target)
 {
     tnri_held held;
     TNR_TRY(tnri_held_begin(asked->op, engine, asked->operands, asked->count, asked->finish.overwrite, recipe->rank,
@@ -107,9 +108,24 @@ static tnr_status run_found(tnr_engine *engine, const tnri_asked *asked, const t
     return tnri_held_end(engine, &held, target, tnri_recipe_run(recipe, &run));
 }
 
-/* By what is planned now; and remember it. */
+/* Keys are long, and of no use while something is planned or run: each of these two has one in a frame of its own. */
+static TNRI_NOINLINE const tnri_recipe *find(tnr_engine *engine, const tnri_asked *asked)
+{
+    uint64_t key[TNRI_KEY_MOST((size_t)TNR_EINSUM_OPERANDS) / sizeof(uint64_t)];
+    const uint64_t bytes = tnri_key_make(asked, key);
+    return bytes != 0 ? tnri_plan_cache_find(engine->plans, key, bytes) : NULL;
+}
+
+static TNRI_NOINLINE tnri_recipe *room_for(tnr_engine *engine, const tnri_asked *asked, uint64_t room)
+{
+    uint64_t key[TNRI_KEY_MOST((size_t)TNR_EINSUM_OPERANDS) / sizeof(uint64_t)];
+    const uint64_t bytes = tnri_key_make(asked, key);
+    return bytes != 0 ? tnri_plan_cache_room(engine->plans, key, bytes, room) : NULL;
+}
+
+/* By what is planned now; and remember it where that is wanted. */
 static TNRI_NOINLINE tnr_status run_anew(tnr_engine *engine, const tnri_company *company, const tnri_asked *asked,
-                                         const uint64_t *key, uint64_t key_bytes, tnri_target target)
+                                         bool remember, tnri_target target)
 {
     tnri_made_of of;
     TNR_TRY(tnri_made_of_take(asked, &of, NULL));
@@ -118,10 +134,7 @@ static TNRI_NOINLINE tnr_status run_anew(tnr_engine *engine, const tnri_company 
                             of.equation.out_rank, of.equation.out_shape, target, &held));
     of.out_strides = held.out_strides;
     const tnri_run run = {engine, company, of.equation.dtype, &asked->finish, held.operands};
-    tnri_recipe *recipe = NULL;
-    if (key_bytes != 0) {
-        recipe = tnri_plan_cache_room(engine->plans, key, key_bytes, tnri_recipe_room(&of));
-    }
+    tnri_recipe *recipe = remember ? room_for(engine, asked, tnri_recipe_room(&of)) : NULL;
     if (recipe == NULL) {
         return tnri_held_end(engine, &held, target, tnri_made_of_run(&of, &run));
     }
@@ -132,19 +145,14 @@ static TNRI_NOINLINE tnr_status run_anew(tnr_engine *engine, const tnri_company 
 
 tnr_status tnri_asked_run(tnr_engine *engine, const tnri_asked *asked, tnri_target target)
 {
-    if (engine->plans == NULL) {
-        return run_anew(engine, NULL, asked, NULL, 0, target);
-    }
-    uint64_t key[TNRI_KEY_BYTES / sizeof(uint64_t)];
-    const uint64_t bytes = tnri_key_make(asked, key);
-    const tnri_recipe *recipe = bytes != 0 ? tnri_plan_cache_find(engine->plans, key, bytes) : NULL;
+    const tnri_recipe *recipe = engine->plans != NULL ? find(engine, asked) : NULL;
     return recipe != NULL ? run_found(engine, asked, recipe, target)
-                          : run_anew(engine, NULL, asked, key, bytes, target);
+                          : run_anew(engine, NULL, asked, engine->plans != NULL, target);
 }
 
 tnr_status tnri_asked_run_by(const tnri_company *company, const tnri_asked *asked, tnri_target target)
 {
-    return run_anew(company->engines[0], company, asked, NULL, 0, target);
+    return run_anew(company->engines[0], company, asked, false, target);
 }
 
 /* ---- Einsum -------------------------------------------------------------------------------------------------------------------------------- */

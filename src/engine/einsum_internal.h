@@ -113,4 +113,9 @@ typedef struct tnri_einsum_plan {
 tnr_status tnri_einsum_plan_make(const char *op, const tnri_equation *equation, const tnri_path *path, bool finished,
                                  tnri_einsum_plan *plan);
 
+/* Equation, path and plan of a call that is not made, everything checked as tnr_einsum does. (einsum_report.c) */
+tnr_status tnri_einsum_consider(const char *op, const char *equation, const tnr_view *const *operands, int count,
+                                const tnr_einsum_options *options, tnri_equation *e, tnri_path *path,
+                                tnri_einsum_plan *plan);
+
 #endif /* TENURE_ENGINE_EINSUM_INTERNAL_H */

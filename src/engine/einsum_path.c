@@ -155,7 +155,7 @@ static double greedy(const tnri_equation *e, tnri_path *path)
 /* Most operands that are searched for, and bits of a mask of labels that are looked up at once. Small builds have little stack. */
 #if TNRI_SMALL
 #define SEARCHED 6
-#define CHUNK 4
+#define CHUNK 2
 #else
 #define SEARCHED TNR_EINSUM_EXACT_OPERANDS
 #define CHUNK 8
@@ -287,7 +287,7 @@ static void write_down(const exact_search *s, tnri_path *path)
     }
 }
 
-/* False when there is no path. Takes some 90 KiB of stack; 4 KiB in small builds. */
+/* False when there is no path. Takes some 90 KiB of stack; 3 KiB in small builds. */
 static TNRI_NOINLINE bool exact(const tnri_equation *e, tnri_path *path)
 {
     exact_search s;

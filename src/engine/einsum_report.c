@@ -62,7 +62,7 @@ static char *put_out(const tnri_equation *e, char *at)
 static void report_step(const tnri_equation *e, const tnri_path *path, const uint32_t *sets, int number,
                         tnr_einsum_step *step)
 {
-    const bool complex = tnr_dtype_real(e->dtype) != e->dtype;
+    const bool complex = tnri_is_complex(e->dtype);
     const double addition = complex ? 2.0 : 1.0;
     const bool last = number + 1 == path->count;
     const int own = e->count + number;
@@ -90,7 +90,7 @@ static void report_step(const tnri_equation *e, const tnri_path *path, const uin
 void tnri_path_report(const tnri_equation *e, const tnri_path *path, const tnri_einsum_plan *plan,
                       tnr_contraction_path *told)
 {
-    const bool complex = tnr_dtype_real(e->dtype) != e->dtype;
+    const bool complex = tnri_is_complex(e->dtype);
     uint32_t sets[2 * TNR_EINSUM_OPERANDS];
     for (int i = 0; i < e->count; ++i) {
         sets[i] = UINT32_C(1) << i;
@@ -117,16 +117,14 @@ void tnri_path_report(const tnri_equation *e, const tnri_path *path, const tnri_
     }
 }
 
-tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands, int count,
-                           const tnr_einsum_options *options, tnr_contraction_path *path)
+tnr_status tnri_einsum_consider(const char *op, const char *equation, const tnr_view *const *operands, int count,
+                                const tnr_einsum_options *options, tnri_equation *e, tnri_path *path,
+                                tnri_einsum_plan *plan)
 {
-    static const char *const op = "einsum_path";
-    TNR_REQUIRE(path != NULL, TNR_ERR_ARGUMENT, "einsum_path: path is NULL");
-    tnri_equation e;
     TNR_TRY(tnri_operands_check(op, operands, count, NULL));
-    TNR_TRY(tnri_equation_read(op, equation, operands, count, &e));
-    if (!tnri_has_product(e.dtype)) {
-        return tnri_fail_unsupported(op, e.dtype);
+    TNR_TRY(tnri_equation_read(op, equation, operands, count, e));
+    if (!tnri_has_product(e->dtype)) {
+        return tnri_fail_unsupported(op, e->dtype);
     }
     tnr_einsum_options taken = TNR_EINSUM_OPTIONS;
     TNR_TRY(tnri_einsum_options_take(op, options, count, &taken));
@@ -134,12 +132,21 @@ tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands
     tnr_product_options product = TNR_PRODUCT_OPTIONS;
     product.alpha = taken.alpha;
     product.beta = taken.beta;
-    TNR_TRY(tnri_finish_take(op, &product, e.dtype, true, &finish));
-    const bool complex = tnr_dtype_real(e.dtype) != e.dtype;
+    TNR_TRY(tnri_finish_take(op, &product, e->dtype, true, &finish));
+    const bool complex = tnr_dtype_real(e->dtype) != e->dtype;
+    TNR_TRY(tnri_path_find(op, e, &taken, path));
+    return tnri_einsum_plan_make(op, e, path, !finish.plain || (complex && taken.conjugate != 0), plan);
+}
+
+tnr_status tnr_einsum_path(const char *equation, const tnr_view *const *operands, int count,
+                           const tnr_einsum_options *options, tnr_contraction_path *path)
+{
+    static const char *const op = "einsum_path";
+    TNR_REQUIRE(path != NULL, TNR_ERR_ARGUMENT, "einsum_path: path is NULL");
+    tnri_equation e;
     tnri_path found;
-    TNR_TRY(tnri_path_find(op, &e, &taken, &found));
     tnri_einsum_plan plan;
-    TNR_TRY(tnri_einsum_plan_make(op, &e, &found, !finish.plain || (complex && taken.conjugate != 0), &plan));
+    TNR_TRY(tnri_einsum_consider(op, equation, operands, count, options, &e, &found, &plan));
     tnri_path_report(&e, &found, &plan, path);
     return TNR_OK;
 }

@@ -35,7 +35,9 @@ typedef struct tnri_operation {
 
 /* Member `row` of the table `table` of every instruction set. */
 /* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS)
+#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED)
+#define TNRI_ROWS(table, row) {table##_baseline.row, table##_baseline.row, table##_v3.row, table##_v4.row}
+#elif defined(TNRI_HAS_X86_ISAS)
 #define TNRI_ROWS(table, row) {table##_baseline.row, table##_v2.row, table##_v3.row, table##_v4.row}
 #else
 #define TNRI_ROWS(table, row) {table##_baseline.row, table##_baseline.row, table##_baseline.row, table##_baseline.row}

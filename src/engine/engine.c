@@ -67,6 +67,7 @@ tnr_status tnr_engine_create(tnr_domain *domain, const tnr_engine_options *optio
                 "engine_create: outputs in domain '%s', which the host cannot map; copy there by tnr_tensor_duplicate",
                 tnr_domain_name(taken.output));
     TNR_TRY(tnri_isa_check(op));
+    TNR_TRY(tnri_domain_check_open(op, domain));
     tnr_cpu_set cpus = {{0}};
     if (taken.topology != NULL) {
         TNR_TRY(tnri_engine_cpus(op, &taken, &cpus));
@@ -128,7 +129,8 @@ tnr_status tnri_engine_end(tnr_engine *engine)
 {
     tnr_domain *pool = engine->pool;
     tnr_status status = tnri_engine_check_unused("engine_destroy", engine);
-    if (status == TNR_OK && (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
+    if (status == TNR_OK &&
+        (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
         status = tnr_domain_close(&pool);
     }
     if (status != TNR_OK) {

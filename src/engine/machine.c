@@ -15,6 +15,8 @@ typedef struct machine_node {
     tnri_turn making; /* held while its domain or engine is made; a forked child makes it anew */
     TNRI_ATOMIC(tnr_domain *) domain;
     TNRI_ATOMIC(tnr_engine *) engine;
+    tnr_domain
+        *arena; /* with arena_bytes: over one block of the domain, and the engine in it; set before the engine is */
 } machine_node;
 
 struct tnr_machine {
@@ -23,6 +25,7 @@ struct tnr_machine {
     uint64_t pool_max_bytes;
     uint64_t scratch_bytes;
     uint64_t plan_cache_bytes;
+    uint64_t arena_bytes;    /* of each engine; 0: none */
     int workers;             /* most of each engine; 0: one per core */
     tnr_numa_options memory; /* of each node's domain */
     tnr_cpu_set cpus;        /* no others */
@@ -117,6 +120,7 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
                 "machine_create: the topology describes another machine than the one that this process runs on");
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "machine_create: the host does not reach domain '%s' directly", tnr_domain_name(home));
+    TNR_TRY(tnri_domain_check_open(op, home));
     settings taken;
     TNR_TRY(take_options(op, options, topology, &taken));
     tnr_block record;
@@ -127,6 +131,7 @@ tnr_status tnr_machine_create(tnr_domain *home, tnr_topology *topology, const tn
     made->pool_max_bytes = taken.options.pool_max_bytes;
     made->scratch_bytes = taken.options.scratch_bytes;
     made->plan_cache_bytes = taken.options.plan_cache_bytes;
+    made->arena_bytes = taken.options.arena_bytes;
     made->workers = taken.options.workers;
     made->memory = taken.memory;
     made->cpus = taken.cpus;
@@ -156,8 +161,10 @@ tnr_status tnr_machine_need(const tnr_topology *topology, const tnr_machine_opti
     TNR_TRY(tnri_record_need(record_bytes(&info), &sum));
     TNR_TRY(tnr_numa_need(&term));
     TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)info.nodes));
-    TNR_TRY(tnri_engine_records_need(buffers_per_engine, &term));
-    TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)tnr_node_set_count(&taken.nodes)));
+    if (taken.options.arena_bytes == 0) {
+        TNR_TRY(tnri_engine_records_need(buffers_per_engine, &term));
+        TNR_TRY(tnr_need_add(&sum, &term, (uint64_t)tnr_node_set_count(&taken.nodes)));
+    }
     *need = sum;
     return TNR_OK;
 }
@@ -312,6 +319,16 @@ static tnr_status check_unused(tnr_domain *domain, uint64_t own, int node)
     return TNR_OK;
 }
 
+/* What lives in an arena would go with it. Ours are the engine, a user of both, and the pool's record. */
+static tnr_status check_arena(tnr_domain *arena, tnr_domain *pool, uint64_t own, int node)
+{
+    TNR_TRY(check_unused(arena, own, node));
+    const uint64_t others = tnri_domain_users(arena) - 2 + tnri_domain_users(pool) - 1;
+    TNR_REQUIRE(others == 0, TNR_ERR_BUSY, "machine_destroy: %llu tensors or groups live in the arena of node %d",
+                TNRI_LLU(others), node);
+    return TNR_OK;
+}
+
 static tnr_status check_node(const machine_node *entry)
 {
     tnr_domain *domain = atomic_load_explicit(&entry->domain, memory_order_relaxed);
@@ -321,6 +338,10 @@ static tnr_status check_node(const machine_node *entry)
         TNR_TRY(tnri_engine_check_unused("machine_destroy", engine));
         TNR_TRY(check_unused(engine->pool, 0, entry->node));
         own = engine->pool->closed ? 0 : 1; /* a program may have closed it: then it is nobody's child */
+        if (entry->arena != NULL) {
+            TNR_TRY(check_arena(entry->arena, engine->pool, own, entry->node));
+            own = 1;
+        }
     }
     return domain != NULL ? check_unused(domain, own, entry->node) : TNR_OK;
 }
@@ -331,6 +352,14 @@ static tnr_status check_nodes(const tnr_machine *machine)
         TNR_TRY(check_node(&machine->nodes[i]));
     }
     return TNR_OK;
+}
+
+static void close_arena(machine_node *entry)
+{
+    if (entry->arena != NULL) {
+        tnri_domain_keep(entry->arena, NULL);
+        (void)tnr_domain_close(&entry->arena);
+    }
 }
 
 tnr_status tnr_machine_destroy(tnr_machine **machine)
@@ -351,6 +380,7 @@ tnr_status tnr_machine_destroy(tnr_machine **machine)
         if (engine != NULL) {
             (void)tnri_engine_end(engine);
         }
+        close_arena(&old->nodes[i]);
         if (domain != NULL) {
             tnri_domain_keep(domain, NULL);
             (void)tnr_domain_close(&domain);
@@ -440,6 +470,23 @@ static tnr_status check_found(const char *op, const machine_node *entry, int nod
     return TNR_OK;
 }
 
+/* In the domain, or in an arena of its own over it. */
+static tnr_status make_engine_in(const tnr_machine *machine, machine_node *entry, tnr_domain *domain,
+                                 const tnr_engine_options *options, tnr_engine **engine)
+{
+    if (machine->arena_bytes == 0) {
+        return tnr_engine_create(domain, options, engine);
+    }
+    TNR_TRY(tnr_arena_create_in(domain, machine->arena_bytes, NULL, &entry->arena));
+    const tnr_status status = tnr_engine_create(entry->arena, options, engine);
+    if (status != TNR_OK) {
+        (void)tnr_domain_close(&entry->arena); /* nothing is in it */
+        return status;
+    }
+    tnri_domain_keep(entry->arena, "machine");
+    return TNR_OK;
+}
+
 /* By the one who holds entry->making. Others see neither the engine nor a new domain before both are there. */
 static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, tnr_engine **engine)
 {
@@ -459,7 +506,7 @@ static tnr_status make_engine(const tnr_machine *machine, machine_node *entry, t
         TNR_TRY(make_domain(machine, entry, &domain));
     }
     tnr_engine *made;
-    const tnr_status status = tnr_engine_create(domain, &options, &made);
+    const tnr_status status = make_engine_in(machine, entry, domain, &options, &made);
     if (status != TNR_OK) {
         if (had == NULL) {
             (void)tnr_domain_close(&domain);

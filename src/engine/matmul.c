@@ -21,6 +21,23 @@ tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *
     return TNR_OK;
 }
 
+/* A step along one element means nothing. */
+static int64_t step_of(const tnr_view *view, int axis) { return view->shape[axis] == 1 ? 0 : view->strides[axis]; }
+
+static TNRI_NOINLINE tnr_status multiply(tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *g)
+{
+    tnri_product product;
+    product.dtype = dtype;
+    product.finish = g->finish;
+    tnri_product_one(&product.m, g->m, g->a_row, 0, g->c_row);
+    tnri_product_one(&product.n, g->n, 0, g->b_column, g->c_column);
+    tnri_product_one(&product.k, g->k, g->a_column, g->b_row, 0);
+    product.batch.rank = 0;
+    product.batch.size = 1;
+    tnri_product_prepare(engine, &product);
+    return tnri_product_run(engine, &product, g->a, g->b, g->c);
+}
+
 static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_product_options *options,
                          tnri_target target)
 {
@@ -32,9 +49,8 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     if (TNRI_UNLIKELY(!tnri_has_product(dtype))) {
         return tnri_fail_unsupported(op, dtype);
     }
-    tnri_product product;
-    product.dtype = dtype;
-    TNR_TRY(tnri_finish_take(op, options, dtype, target.into != NULL, &product.finish));
+    tnri_gemm gemm;
+    TNR_TRY(tnri_finish_take(op, options, dtype, target.into != NULL, &gemm.finish));
 
     tnri_call call;
     call.op = op;
@@ -43,19 +59,24 @@ static tnr_status inside(tnr_engine *engine, const tnr_view *a, const tnr_view *
     call.rank = 2;
     call.shape = shape;
     call.reason = TNR_ALLOCATION_OUTPUT;
-    call.aliasing = product.finish.overwrite ? TNRI_APART : TNRI_READ_BACK;
+    call.aliasing = gemm.finish.overwrite ? TNRI_APART : TNRI_READ_BACK;
     call.operands[1].view = a;
     call.operands[2].view = b;
     TNR_TRY(tnri_call_begin(engine, &call, target));
-    tnri_product_one(&product.m, shape[0], a->strides[0], 0, call.out->strides[0]);
-    tnri_product_one(&product.n, shape[1], 0, b->strides[1], call.out->strides[1]);
-    tnri_product_one(&product.k, a->shape[1], a->strides[1], b->strides[0], 0);
-    product.batch.rank = 0;
-    product.batch.size = 1;
-    tnri_product_prepare(engine, &product);
-    return tnri_call_end(
-        engine, &call, target,
-        tnri_product_run(engine, &product, call.operands[1].data, call.operands[2].data, call.operands[0].data));
+    gemm.m = shape[0];
+    gemm.n = shape[1];
+    gemm.k = a->shape[1];
+    gemm.a = call.operands[1].data;
+    gemm.a_row = step_of(a, 0);
+    gemm.a_column = step_of(a, 1);
+    gemm.b = call.operands[2].data;
+    gemm.b_row = step_of(b, 0);
+    gemm.b_column = step_of(b, 1);
+    gemm.c = call.operands[0].data;
+    gemm.c_row = step_of(call.out, 0);
+    gemm.c_column = step_of(call.out, 1);
+    return tnri_call_end(engine, &call, target,
+                         tnri_product_run_at_once(engine, dtype, &gemm) ? TNR_OK : multiply(engine, dtype, &gemm));
 }
 
 static tnr_status run(tnr_engine *engine, const tnr_view *a, const tnr_view *b, const tnr_product_options *options,

@@ -32,7 +32,7 @@ tnr_status tnr_plan_need(int operands, tnr_need *need)
     TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "plan_need: need is NULL");
     TNR_REQUIRE(operands >= 1 && operands <= TNR_EINSUM_OPERANDS, TNR_ERR_ARGUMENT,
                 "plan_need: 1 to %d operands, found %d", TNR_EINSUM_OPERANDS, operands);
-    return tnri_record_need(sizeof(tnr_plan) + tnri_key_most(operands) + tnri_recipe_most(operands), need);
+    return tnri_record_need(sizeof(tnr_plan) + TNRI_KEY_MOST((uint64_t)operands) + tnri_recipe_most(operands), need);
 }
 
 /* ---- Making ------------------------------------------------------------------------------------------------------------------------------ */
@@ -77,10 +77,11 @@ static tnr_status take_out(const tnri_asked *asked, const tnri_equation *e, tnr_
 }
 
 /* The record, then the scratch: on failure the engine has no more than before. */
-static tnr_status make(tnr_engine *engine, const tnri_asked *asked, const uint64_t *key, uint64_t key_bytes,
-                       const tnri_made_of *of, const tnri_path *path, tnr_plan **plan)
+static tnr_status make(tnr_engine *engine, const tnri_asked *asked, const tnri_made_of *of, const tnri_path *path,
+                       tnr_plan **plan)
 {
     tnr_block record;
+    const uint64_t key_bytes = tnri_key_bytes(asked);
     TNR_TRY(tnri_record_take(engine->domain, sizeof(tnr_plan) + key_bytes + tnri_recipe_room(of), &record));
     tnr_plan *made = record.address;
     made->engine = engine;
@@ -89,10 +90,15 @@ static tnr_status make(tnr_engine *engine, const tnri_asked *asked, const uint64
     made->finished = !asked->finish.plain || asked->conjugate != 0;
     made->path = *path;
     made->key_bytes = key_bytes;
-    memcpy(key_of(made), key, (size_t)key_bytes);
     tnri_recipe *recipe = recipe_of(made);
     tnri_recipe_make(engine, of, recipe);
-    const tnr_status status = tnri_engine_reserve(engine, recipe->span, recipe->behind);
+    tnr_status status = TNR_OK;
+    if (tnri_key_make(asked, key_of(made)) != key_bytes || key_bytes == 0) {
+        status = tnri_fail(TNR_ERR_ARGUMENT, "%s: a path of other numbers than the operands'", asked->op);
+    }
+    if (status == TNR_OK) {
+        status = tnri_engine_reserve(engine, recipe->span, recipe->behind);
+    }
     if (status != TNR_OK) {
         tnri_record_give(engine->domain, &record);
         return status;
@@ -108,7 +114,6 @@ static tnr_status make_inside(tnr_engine *engine, const tnri_asked *wanted, tnr_
     tnri_made_of of;
     tnri_path path;
     tnr_view out;
-    uint64_t key[TNRI_KEY_BYTES / sizeof(uint64_t)];
     for (int i = 0; i < asked.count; ++i) {
         TNR_TRY(check_layout(asked.op, asked.operands[i], false));
     }
@@ -118,9 +123,7 @@ static tnr_status make_inside(tnr_engine *engine, const tnri_asked *wanted, tnr_
         asked.out = &out;
     }
     of.out_strides = asked.out->strides;
-    const uint64_t key_bytes = tnri_key_make(&asked, key);
-    TNR_REQUIRE(key_bytes != 0, TNR_ERR_ARGUMENT, "%s: a path of other numbers than the operands'", asked.op);
-    TNR_TRY(make(engine, &asked, key, key_bytes, &of, &path, plan));
+    TNR_TRY(make(engine, &asked, &of, &path, plan));
     (*plan)->made = wanted->out == NULL;
     return TNR_OK;
 }

@@ -27,16 +27,39 @@ enum { HEAD_WORDS = sizeof(key_head) / sizeof(uint64_t) };
 
 _Static_assert(sizeof(key_head) == 24, "no gaps");
 
-/* An equation's characters at most, with the zero at its end; operands of the highest rank. */
-static uint64_t most_text(uint64_t operands) { return operands * (TNR_MAX_RANK + 1) + 1 + TNR_MAX_RANK + 1; }
-
 static uint64_t words_of(uint64_t characters) { return (characters + 7) / 8; }
 
-uint64_t tnri_key_most(int operands)
+/* ---- Measuring ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* Characters of a text, counted as far as `most`. */
+static uint64_t length_of(const char *text, uint64_t most)
 {
-    const uint64_t count = (uint64_t)operands;
-    const uint64_t pairs = count > 1 ? count - 1 : 1;
-    return 8 * (HEAD_WORDS + words_of(most_text(count) + count + 2 * pairs) + (count + 1) * 2 * TNR_MAX_RANK);
+    uint64_t length = 0;
+    while (length < most && text[length] != '\0') {
+        ++length;
+    }
+    return length;
+}
+
+uint64_t tnri_key_bytes(const tnri_asked *asked)
+{
+    const uint64_t most = TNRI_KEY_TEXT((uint64_t)asked->count);
+    const uint64_t count = (uint64_t)asked->count;
+    uint64_t text = asked->pair ? sizeof ",->" : 1;
+    for (int i = 0; i < (asked->pair ? 3 : 1); ++i) {
+        if (asked->labels[i] == NULL) {
+            return 0;
+        }
+        text += length_of(asked->labels[i], most);
+    }
+    if (text > most || asked->options.step_count > asked->count) {
+        return 0;
+    }
+    uint64_t axes = asked->out != NULL ? (uint64_t)asked->out->rank : 0;
+    for (int i = 0; i < asked->count; ++i) {
+        axes += (uint64_t)asked->operands[i]->rank;
+    }
+    return 8 * (HEAD_WORDS + words_of(text + count + 2U * (uint64_t)asked->options.step_count) + 2 * axes);
 }
 
 /* ---- Making ------------------------------------------------------------------------------------------------------------------------------ */
@@ -55,7 +78,7 @@ static char *put_text(char *at, const char *end, const char *text)
 
 static char *put_equation(const tnri_asked *asked, char *at)
 {
-    const char *end = at + most_text((uint64_t)asked->count) - 1;
+    const char *end = at + TNRI_KEY_TEXT((size_t)asked->count) - 1;
     if (asked->labels[0] == NULL || (asked->pair && (asked->labels[1] == NULL || asked->labels[2] == NULL))) {
         return NULL;
     }
@@ -91,8 +114,7 @@ static uint64_t *put_layout(uint64_t *at, const tnr_view *view)
 
 static uint8_t factors_of(const tnri_finish *finish)
 {
-    const bool nothing = finish->alpha.re == 0.0 && finish->alpha.im == 0.0;
-    return (uint8_t)(1U * finish->plain | 2U * finish->overwrite | 4U * finish->add | 8U * nothing);
+    return (uint8_t)(1U * finish->plain | 2U * finish->overwrite | 4U * finish->add | 8U * finish->nothing);
 }
 
 uint64_t tnri_key_make(const tnri_asked *asked, uint64_t *key)

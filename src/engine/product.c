@@ -66,6 +66,12 @@ static void turn(tnri_product *product)
     product->turned = true;
 }
 
+/* Results are written in vectors of rows; a single vector is a column. */
+static bool is_better_turned(int64_t m, int64_t n, int64_t c_row, int64_t c_column)
+{
+    return m == 1 || n == 1 ? m == 1 && n != 1 : c_row != 1 && c_column == 1;
+}
+
 /* A vector is taken for one from so many multiplications on. */
 #define VECTOR_FROM 16
 
@@ -73,36 +79,38 @@ static void turn(tnri_product *product)
  * Small products read a again for every few columns, out of a second-level cache, and b once. Where b's neighbours are not along k they
  * must be near, too.
  */
-static bool is_small(const tnri_product *product)
+static bool is_small(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g)
 {
-    const tnri_product_axes *m = &product->m;
-    const int64_t near = TNRI_PRODUCT_NEAR / (int64_t)tnr_dtype_size(product->dtype);
-    const int64_t k = product->k.size;
-    return m->size >= product->kernel->step && tnri_product_step(m, m->a) == 1 && tnri_product_step(m, m->c) == 1 &&
-           tnri_product_work(m->size, 1, k) <= near &&
-           (tnri_product_step(&product->k, product->k.b) == 1 || tnri_product_work(1, product->n.size, k) <= near);
+    const int64_t near = TNRI_PRODUCT_NEAR / (int64_t)tnr_dtype_size(dtype);
+    return g->m >= kernel->few && g->a_row == 1 && g->c_row == 1 && tnri_product_work(g->m, 1, g->k) <= near &&
+           (g->b_row == 1 || tnri_product_work(1, g->n, g->k) <= near);
 }
 
-/* The kernel that makes such a product without packing, or NULL. */
-static void (*items_kernel(const tnri_product *product))(const tnri_gemm *)
+/* The kernel that makes such a product in place, or NULL. Steps along extents of 1 are 0. */
+static tnri_gemm_kernel in_place_kernel(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g)
 {
-    const tnri_product_kernel *kernel = product->kernel;
-    const tnri_product_axes *m = &product->m;
-    if (m->rank > 1 || product->n.rank > 1 || product->k.rank > 1) {
-        return NULL;
+    const int64_t work = tnri_product_work(g->m, g->n, g->k);
+    if (g->n == 1 && work > VECTOR_FROM) {
+        return g->a_row == 1 ? kernel->by_columns : kernel->by_rows;
     }
-    const int64_t work = tnri_product_work(m->size, product->n.size, product->k.size);
-    const bool unit_a = tnri_product_step(m, m->a) == 1;
-    if (product->n.size == 1 && work > VECTOR_FROM) {
-        return unit_a ? kernel->by_columns : kernel->by_rows;
-    }
-    if (product->k.size == 1 && m->size >= kernel->step && unit_a && tnri_product_step(m, m->c) == 1) {
+    if (g->k == 1 && g->m >= kernel->step && g->a_row == 1 && g->c_row == 1) {
         return kernel->outer;
     }
-    if (is_small(product)) {
-        return kernel->small;
+    if (is_small(kernel, dtype, g)) {
+        return g->m >= kernel->step ? kernel->small : kernel->low;
     }
     return work <= TNRI_PRODUCT_TINY ? kernel->tiny : NULL;
+}
+
+/* The same for a product, whose groups must be one axis each; a vector's k may have several. */
+static tnri_gemm_kernel items_kernel(const tnri_product *product)
+{
+    if (product->m.rank > 1 || product->n.rank > 1 || (product->k.rank > 1 && product->n.size > 1)) {
+        return NULL;
+    }
+    tnri_gemm gemm = tnri_product_gemm(product);
+    gemm.k = product->k.size;
+    return in_place_kernel(product->kernel, product->dtype, &gemm);
 }
 
 /* Additions and multiplications in a nanosecond: about what a core does that has vectors of 256 bits. */
@@ -112,12 +120,68 @@ static double speed_of(tnr_dtype dtype)
     return real == TNR_F32 ? 80.0 : 40.0;
 }
 
+#define BYTES_PER_NS 20.0 /* that one core writes */
+
+static uint64_t as_nanoseconds(double work) { return work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000); }
+
 static int lanes_of(const tnr_engine *engine, const tnri_product *product)
 {
-    const double parts = tnr_dtype_real(product->dtype) != product->dtype ? 8.0 : 2.0;
-    const double work = parts * (double)product->m.size * (double)product->n.size * (double)product->k.size *
-                        (double)product->batch.size / speed_of(product->dtype);
-    return tnri_engine_lanes(engine, work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000));
+    const double elements = (double)product->m.size * (double)product->n.size * (double)product->batch.size;
+    if (product->way == TNRI_PRODUCT_SCALE) {
+        return tnri_engine_lanes(engine,
+                                 as_nanoseconds(elements * (double)tnr_dtype_size(product->dtype) / BYTES_PER_NS));
+    }
+    const double parts = tnri_is_complex(product->dtype) ? 8.0 : 2.0;
+    return tnri_engine_lanes(engine,
+                             as_nanoseconds(parts * elements * (double)product->k.size / speed_of(product->dtype)));
+}
+
+/* Operands are read in place that are along their first axis at least so long. */
+#define RUN_FROM 16
+#define COLUMNS_FROM 4 /* that are added to a column of the result at once */
+
+/* Sums of elementwise products, each along neighbours in memory: one dot after another. */
+static bool is_many_dots(const tnri_product *product)
+{
+    const tnri_product_axes *k = &product->k;
+    return tnri_product_step(k, k->a) == 1 && tnri_product_step(k, k->b) == 1 && k->extents[0] >= RUN_FROM;
+}
+
+/*
+ * Vectors, and outer products, whose axes are several: every element of the larger operand, or of the result, is used once, so packing
+ * would cost more than the product. They are made run by run.
+ */
+static bool is_many_runs(const tnri_product *product)
+{
+    const tnri_product_axes *m = &product->m;
+    const tnri_product_axes *n = &product->n;
+    const tnri_product_axes *k = &product->k;
+    if (m->rank < 2 && n->rank < 2 && k->rank < 2) {
+        return false;
+    }
+    if (n->size == 1) {
+        const bool along_m = tnri_product_step(m, m->a) == 1 && m->extents[0] >= RUN_FROM &&
+                             (k->rank < 2 || k->extents[0] >= COLUMNS_FROM);
+        const bool along_k = tnri_product_step(k, k->a) == 1 && k->extents[0] >= RUN_FROM;
+        return along_m || along_k;
+    }
+    return k->size == 1 && tnri_product_step(m, m->a) == 1 && tnri_product_step(m, m->c) == 1 &&
+           m->extents[0] >= RUN_FROM;
+}
+
+/* All axes but the first become the batch's. */
+static void outer_axes_to_batch(tnri_product_axes *axes, tnri_product_axes *batch)
+{
+    for (int i = 1; i < axes->rank; ++i) {
+        const int at = batch->rank++;
+        batch->extents[at] = axes->extents[i];
+        batch->a[at] = axes->a[i];
+        batch->b[at] = axes->b[i];
+        batch->c[at] = axes->c[i];
+        batch->size *= axes->extents[i];
+        axes->size /= axes->extents[i];
+    }
+    axes->rank = axes->rank > 1 ? 1 : axes->rank;
 }
 
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
@@ -133,20 +197,21 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
         product->way = TNRI_PRODUCT_NOTHING;
         return;
     }
-    if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
+    if (product->k.size == 0 || product->finish.nothing) {
         product->way = TNRI_PRODUCT_SCALE;
         return;
     }
-    /* Results are written in vectors of rows; a single vector is a column. */
-    const bool vector = product->m.size == 1 || product->n.size == 1;
-    if (vector
-            ? product->m.size == 1 && product->n.size != 1
-            : tnri_product_step(&product->m, product->m.c) != 1 && tnri_product_step(&product->n, product->n.c) == 1) {
+    if (is_better_turned(product->m.size, product->n.size, tnri_product_step(&product->m, product->m.c),
+                         tnri_product_step(&product->n, product->n.c))) {
         turn(product);
     }
-    if (product->batch.size > 1 && product->m.size == 1 && product->n.size == 1) {
+    if (product->batch.size > 1 && product->m.size == 1 && product->n.size == 1 && !is_many_dots(product)) {
         product->way = TNRI_PRODUCT_ZIP;
         return;
+    }
+    if (is_many_runs(product)) {
+        outer_axes_to_batch(&product->m, &product->batch);
+        outer_axes_to_batch(&product->n, &product->batch);
     }
     product->items_kernel = items_kernel(product);
     if (product->items_kernel != NULL) {
@@ -181,14 +246,14 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const voi
     product->a = product->turned ? b : a;
     product->b = product->turned ? a : b;
     product->c = c;
-    if (product->way >= TNRI_PRODUCT_ZIP) {
+    if (product->way >= TNRI_PRODUCT_SCALE) {
         product->lanes = lanes_of(engine, product); /* now: who is awake and where the caller is changes */
     }
     switch (product->way) {
     case TNRI_PRODUCT_NOTHING:
         break;
     case TNRI_PRODUCT_SCALE:
-        tnri_product_run_scale(product);
+        tnri_product_run_scale(engine, product);
         break;
     case TNRI_PRODUCT_ZIP:
         tnri_product_run_zip(engine, product);
@@ -205,4 +270,33 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const voi
     }
     }
     return TNR_OK;
+}
+
+/* Too little for several lanes, whatever the dtype. */
+#define AT_ONCE 32768
+
+bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm)
+{
+    if (tnri_is_device(engine)) {
+        return false;
+    }
+    const tnri_product_kernel *kernel = &engine->products->of[dtype];
+    const int64_t work = tnri_product_work(gemm->m, gemm->n, gemm->k);
+    if (work == 0 || work > AT_ONCE || gemm->finish.nothing) {
+        return false;
+    }
+    tnri_gemm turned;
+    if (is_better_turned(gemm->m, gemm->n, gemm->c_row, gemm->c_column)) {
+        turned =
+            (tnri_gemm){gemm->finish, gemm->n,        gemm->m,     gemm->k, gemm->b,        gemm->b_column, gemm->b_row,
+                        gemm->a,      gemm->a_column, gemm->a_row, gemm->c, gemm->c_column, gemm->c_row};
+        turned.finish.conjugate_a = gemm->finish.conjugate_b;
+        turned.finish.conjugate_b = gemm->finish.conjugate_a;
+        gemm = &turned;
+    }
+    const tnri_gemm_kernel run = in_place_kernel(kernel, dtype, gemm);
+    if (run != NULL) {
+        run(gemm);
+    }
+    return run != NULL;
 }

@@ -141,7 +141,7 @@ static void tile_c64(int64_t k, const void *a, const void *b, const tnri_tile *t
 
 /* ---- Filling the table ----------------------------------------------------------------------------------------------------------- */
 
-/* False where tiles of that shape cannot be used: complex ones need pairs, and slices that are full have no gaps between. */
+/* False where tiles of that shape cannot be used: complex ones need pairs, and micro-panels that are full have no gaps between. */
 static bool shape_of(num_t type, size_t size, tile_shape *shape)
 {
     const dim_t rows = bli_cntx_get_blksz_def_dt(type, BLIS_MR, context);
@@ -220,7 +220,7 @@ static void take_tile(tnr_dtype dtype, const tile_shape *shape, int parts,
     kernel->mr = shape->rows / parts;
     kernel->nr = shape->columns / parts;
     kernel->tile = tile;
-    kernel->tile_direct = NULL;
+    kernel->tile_in_place = NULL;
 }
 
 /* BLIS is asked, and what it answers is tried. */

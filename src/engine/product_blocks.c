@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of blocks, after Low, Igual, Smith and Quintana-Orti, "Analytical modeling is enough for high-performance BLIS", ACM TOMS 43
- * (2016), roundly, and the same on every machine, so that what a product needs can be told beforehand: a slice of rows with one of
+ * (2016), roundly, and the same on every machine, so that what a product needs can be told beforehand: a micro-panel of rows with one of
  * columns passing by is in a first-level cache of 32 KiB, a block of columns takes half of a second-level one of 512 KiB, a panel of
  * rows is for the third.
  */
 #include "product_internal.h"
 
-#define DEPTH 256 /* kc: a slice has as many bytes per k for every dtype */
+#define DEPTH 256 /* kc: a micro-panel has as many bytes per k for every dtype */
 #define BLOCK_BYTES (256 << 10)
 #define PANEL_BYTES (4 << 20)
 
@@ -46,7 +46,7 @@ static uint64_t packed_bytes(int64_t kc, int64_t count, int64_t element, uint64_
 static void measure(tnri_product_blocks *blocks, int64_t element)
 {
     const int64_t kc = blocks->kc;
-    if (blocks->narrow) {
+    if (blocks->one_block) {
         blocks->shared_bytes = packed_bytes(kc, blocks->nc, element, BLOCK_BYTES) + offsets_bytes(blocks->nc + kc);
         blocks->lane_bytes =
             packed_bytes(kc, blocks->rows_at_once, element, UINT64_MAX) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED);
@@ -63,13 +63,13 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
     tnri_product_blocks blocks;
     blocks.kc = even(k, DEPTH, 4);
     const int64_t columns = fitting(BLOCK_BYTES, blocks.kc, element, kernel->nr);
-    blocks.narrow = n <= columns;
-    blocks.nc = blocks.narrow ? round_up(n, kernel->nr) : columns;
+    blocks.one_block = n <= columns;
+    blocks.nc = blocks.one_block ? round_up(n, kernel->nr) : columns;
     blocks.mc = even(m, fitting(PANEL_BYTES, blocks.kc, element, kernel->mr), kernel->mr);
-    const int64_t slice = blocks.kc * kernel->mr * element;
-    const int64_t slices = slice < TNRI_PRODUCT_ROWS_BYTES ? TNRI_PRODUCT_ROWS_BYTES / slice : 1;
-    const int64_t most = slices * kernel->mr < TNRI_PRODUCT_ROWS_TABLED
-                             ? slices * kernel->mr
+    const int64_t panel = blocks.kc * kernel->mr * element;
+    const int64_t panels = panel < TNRI_PRODUCT_ROWS_BYTES ? TNRI_PRODUCT_ROWS_BYTES / panel : 1;
+    const int64_t most = panels * kernel->mr < TNRI_PRODUCT_ROWS_TABLED
+                             ? panels * kernel->mr
                              : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
     blocks.rows_at_once = m < most ? round_up(m, kernel->mr) : most;
     measure(&blocks, element);
@@ -87,17 +87,19 @@ static uint64_t most_bytes(int64_t element, int64_t m, int64_t n, int64_t k, int
     /* rounded up to the tile that fits worst */
     const int64_t rows = m < TABLED - tile ? m + tile - 1 : TABLED;
     const int64_t columns = n < TABLED - tile ? n + tile - 1 : TABLED;
-    const uint64_t slice = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
-    const uint64_t at_once = least(slice > TNRI_PRODUCT_ROWS_BYTES ? slice : TNRI_PRODUCT_ROWS_BYTES,
+    const uint64_t panel = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
+    const uint64_t at_once = least(panel > TNRI_PRODUCT_ROWS_BYTES ? panel : TNRI_PRODUCT_ROWS_BYTES,
                                    packed_bytes(kc, rows, element, UINT64_MAX));
-    const uint64_t narrow = packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns + kc) +
-                            (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));
+    const uint64_t shared_block =
+        packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns + kc) +
+        (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));
     if (n <= fitting(BLOCK_BYTES, kc, element, 1) - tile) {
-        return narrow;
+        return shared_block;
     }
-    const uint64_t wide = packed_bytes(kc, rows, element, PANEL_BYTES) + offsets_bytes(rows + kc) +
-                          (uint64_t)lanes * (packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns));
-    return narrow > wide ? narrow : wide;
+    const uint64_t shared_panel =
+        packed_bytes(kc, rows, element, PANEL_BYTES) + offsets_bytes(rows + kc) +
+        (uint64_t)lanes * (packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns));
+    return shared_block > shared_panel ? shared_block : shared_panel;
 }
 
 uint64_t tnri_product_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes)

@@ -5,6 +5,17 @@
  * Axes come in groups: m (in a and c), n (in b and c), k (in a and b) and batch (in all three). A matrix product has one axis in
  * each of the first three. Nothing asks that a group's axes lie regularly: offsets are tabled a block at a time, and where
  * neighbours turn up in these tables kernels use it.
+ *
+ * Terms, as in papers on BLIS (product_loops.c names them):
+ *
+ *   tile          mr x nr elements of c, in registers while k passes by; made by a micro-kernel
+ *   kc            products that are summed before they are put into c: k is cut in parts of at most so many
+ *   micro-panel   what a tile reads of an operand: mr rows of a, or nr columns of b, for one part of k; packed, their elements for
+ *                 each k are side by side
+ *   block         micro-panels of up to nc columns of b, which stay in a second-level cache
+ *   panel         micro-panels of up to mc rows of a, which stay in a third-level cache
+ *   macro-kernel  a micro-panel of rows by a block of columns
+ *   in place      read where it lies, not packed
  */
 #ifndef TENURE_ENGINE_PRODUCT_INTERNAL_H
 #define TENURE_ENGINE_PRODUCT_INTERNAL_H
@@ -37,11 +48,11 @@ static inline void tnri_product_one(tnri_product_axes *axes, int64_t extent, int
 
 /* Blocks of the loops, in elements, and what they need of scratch. */
 typedef struct tnri_product_blocks {
-    bool narrow; /* all columns are one block */
+    bool one_block; /* of all columns, which lanes share; else they share a panel of rows */
     int64_t mc, kc, nc;
-    int64_t rows_at_once;  /* that a lane packs, where all columns are one block */
-    uint64_t shared_bytes; /* what lanes share: b's block, or a panel of a, and offsets */
-    uint64_t lane_bytes;   /* of one lane: a slice of a and offsets along m, or a block of b and offsets along n */
+    int64_t rows_at_once;  /* that a lane packs, where there is one block */
+    uint64_t shared_bytes; /* what lanes share: b's block, or a's panel, and offsets */
+    uint64_t lane_bytes;   /* of one lane: micro-panels of a and offsets along m, or a block of b and offsets along n */
 } tnri_product_blocks;
 
 /* Of a cache. */
@@ -78,7 +89,7 @@ typedef struct tnri_product {
     tnri_product_way way;
     bool turned; /* a and b, and with them m and n, have changed places */
     const tnri_product_kernel *kernel;
-    void (*items_kernel)(const tnri_gemm *gemm);
+    tnri_gemm_kernel items_kernel;
     tnri_product_blocks blocks;
     /* Set by tnri_product_run. */
     int lanes;
@@ -114,9 +125,6 @@ tnr_status tnri_product_source_take(const char *op, tnr_product_source source, t
                                     const tnri_product_table **products);
 const char *tnri_product_source_name(const tnri_product_table *products);
 
-/* What TENURE_PRODUCTS says, or NULL. (product_environment.c; product_environment_none.c) */
-const char *tnri_product_environment(void);
-
 /*
  * The library's kernels with BLIS's tiles; NULL: not built in, or they are not right. *native: they are written for this processor.
  * (product_blis.c; product_blis_none.c)
@@ -125,6 +133,8 @@ const tnri_product_table *tnri_product_blis(const tnri_product_table *own, bool 
 
 /* Two matrices of one dtype that can be multiplied. (matmul.c) */
 tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *b);
+
+static inline bool tnri_is_complex(tnr_dtype dtype) { return dtype == TNR_C32 || dtype == TNR_C64; }
 
 /* Products are of floats. */
 bool tnri_has_product(tnr_dtype dtype);
@@ -146,6 +156,12 @@ tnr_status tnri_product_run_on_device(tnr_engine *engine, const tnri_product *pr
 /* Compute it; a, b and c as they were before any turning. Fails, before the first write, only where scratch is missing. */
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c);
 
+/*
+ * A product of two matrices without any of that, where it is small and one kernel makes it in place, the same one as by the above: false,
+ * and nothing is done, where not. Steps along extents of 1 are 0.
+ */
+bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm);
+
 /* Of a prepared product a part has become, by blocks: lanes and blocks anew. */
 void tnri_product_choose_part(const tnr_engine *engine, tnri_product *part);
 
@@ -154,20 +170,33 @@ struct tnri_company;
 tnr_status tnri_product_run_by(const struct tnri_company *company, tnri_product *product, const void *a, const void *b,
                                void *c);
 
-/* ---- Ways (product_blocked.c, product_items.c) and what they share --------------------------------------------------------------- */
+/* ---- Ways (product_loops.c, product_items.c, product_zip.c, product_scale.c) ----------------------------------------------------- */
 
 /*
  * One product, or the parts of one that several engines make, in rooms of tnri_product_scratch: each engine its own, all in the same
  * rounds. Their sums over k are cut alike.
  */
 void tnri_product_run_blocks(int count, tnr_engine *const *engines, const tnri_product *products, void *const *rooms);
+tnri_gemm tnri_product_gemm(const tnri_product *product); /* of the first run along k of the first item */
 void tnri_product_run_items(tnr_engine *engine, const tnri_product *product);
 void tnri_product_run_zip(tnr_engine *engine, const tnri_product *product);
-void tnri_product_run_scale(const tnri_product *product);
+void tnri_product_run_scale(tnr_engine *engine, const tnri_product *product);
 
-/* Offsets of indices first..first+count-1 of a group, by each of two lists of steps. (product_offsets.c) */
+/* ---- Tables of offsets (product_offsets.c) --------------------------------------------------------------------------------------- */
+
+/* Offsets of indices first..first+count-1 of a group, by each of two lists of steps. */
 void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_steps, const int64_t *second_steps,
                           int64_t first, int64_t count, int64_t *first_offsets, int64_t *second_offsets);
+
+/* All are neighbours; all have the same step, *step. */
+bool tnri_offsets_unit(const int64_t *offsets, int64_t count);
+bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step);
+
+/* Within each micro-panel of that width they are neighbours; within each whole one they have the same step, and there is one. */
+bool tnri_offsets_panels_unit(const int64_t *offsets, int64_t count, int width);
+bool tnri_offsets_panels_regular(const int64_t *offsets, int64_t count, int width, int64_t *step);
+
+/* ---- Shared by the ways (product.c) ---------------------------------------------------------------------------------------------- */
 
 /* Part `part` of `count` cut into `parts` runs of whole units. */
 void tnri_product_part(int64_t count, int64_t unit, int64_t parts, int64_t part, int64_t *begin, int64_t *end);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offsets of a group's indices, tabled: what lets any layout be packed, and parts of a product begin anywhere. */
+/*
+ * Offsets of a group's indices, tabled: what lets any layout be packed, and parts of a product begin anywhere. And what such tables tell of
+ * the layout.
+ */
 #include "product_internal.h"
 
 void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_steps, const int64_t *second_steps,
@@ -44,4 +47,47 @@ void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_st
             index[i] = 0;
         }
     }
+}
+
+bool tnri_offsets_unit(const int64_t *offsets, int64_t count)
+{
+    for (int64_t i = 1; i < count; ++i) {
+        if (offsets[i] != offsets[i - 1] + 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step)
+{
+    *step = count > 1 ? offsets[1] - offsets[0] : 0;
+    for (int64_t i = 2; i < count; ++i) {
+        if (offsets[i] - offsets[i - 1] != *step) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool tnri_offsets_panels_unit(const int64_t *offsets, int64_t count, int width)
+{
+    for (int64_t i = 0; i < count; i += width) {
+        if (!tnri_offsets_unit(offsets + i, count - i < width ? count - i : width)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool tnri_offsets_panels_regular(const int64_t *offsets, int64_t count, int width, int64_t *step)
+{
+    for (int64_t i = 0; i + width <= count; i += width) {
+        int64_t own;
+        if (!tnri_offsets_regular(offsets + i, width, &own) || (i > 0 && own != *step)) {
+            return false;
+        }
+        *step = own;
+    }
+    return count >= width;
 }

@@ -81,9 +81,17 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_ITEMS;
     if (product->m.size == 0 || product->n.size == 0 || product->batch.size == 0) {
         product->way = TNRI_PRODUCT_NOTHING;
-    } else if (product->k.size == 0 || (product->finish.alpha.re == 0.0 && product->finish.alpha.im == 0.0)) {
+    } else if (product->k.size == 0 || product->finish.nothing) {
         product->way = TNRI_PRODUCT_SCALE;
     }
+}
+
+bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const tnri_gemm *gemm)
+{
+    (void)engine;
+    (void)dtype;
+    (void)gemm;
+    return false;
 }
 
 tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const void *a, const void *b, void *c)

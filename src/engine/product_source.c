@@ -20,7 +20,7 @@ static const tnri_product_table *automatic(tnri_isa isa)
 #else
     const bool own_are_best = isa >= TNRI_ISA_V3;
 #endif
-    if (!own_are_best && tnri_isa_environment() == NULL) {
+    if (!own_are_best && tnri_environment(TNRI_WORD_ISA) == NULL) {
         bool native = false;
         const tnri_product_table *blis = tnri_product_blis(tables[isa], &native);
         if (blis != NULL && native) {
@@ -34,7 +34,7 @@ static const tnri_product_table *automatic(tnri_isa isa)
 static tnr_status asked(const char *op, tnr_product_source *source)
 {
     if (*source == TNR_PRODUCTS_AUTOMATIC) {
-        const char *word = tnri_product_environment();
+        const char *word = tnri_environment(TNRI_WORD_PRODUCTS);
         if (word != NULL && strcmp(word, "own") == 0) {
             *source = TNR_PRODUCTS_OWN;
         } else if (word != NULL) {

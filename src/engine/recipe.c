@@ -33,7 +33,7 @@ static char *address_of(const tnri_run *run, char *span, tnri_place place)
     return NULL;
 }
 
-static tnr_status sum(const tnri_run *run, const tnri_step *step, const char *source, char *target)
+static tnr_status sum(const tnri_run *run, const tnri_step_sum *step, const char *source, char *target)
 {
     tnr_view joined = {.dtype = run->dtype, .rank = step->rank};
     for (int i = 0; i < step->rank; ++i) {
@@ -48,7 +48,7 @@ static tnr_status sum(const tnri_run *run, const tnri_step *step, const char *so
     return TNR_OK;
 }
 
-static tnr_status multiply(const tnri_run *run, char *span, tnri_step *step)
+static tnr_status multiply(const tnri_run *run, char *span, tnri_step_product *step)
 {
     if (step->last) { /* alpha and beta may be others than when it was made; conjugates are not */
         tnri_finish *finish = &step->product.finish;
@@ -68,11 +68,8 @@ static tnr_status multiply(const tnri_run *run, char *span, tnri_step *step)
                                 : tnri_product_run(run->engine, &step->product, a, b, c);
 }
 
-static tnr_status run_step(const tnri_run *run, char *span, tnri_step *step)
+static tnr_status run_sum(const tnri_run *run, char *span, const tnri_step_sum *step)
 {
-    if (step->kind == TNRI_STEP_PRODUCT) {
-        return multiply(run, span, step);
-    }
     const char *source = address_of(run, span, step->a);
     char *target = address_of(run, span, step->c);
     if (step->kind == TNRI_STEP_SUM) {
@@ -82,29 +79,46 @@ static tnr_status run_step(const tnri_run *run, char *span, tnri_step *step)
                               source, step->strides);
 }
 
-static uint64_t scratch_of(const tnr_engine *engine, const tnri_step *step)
+/* ---- One after the other --------------------------------------------------------------------------------------------------------------- */
+
+static TNRI_NOINLINE tnr_status make_and_multiply(const tnri_made_of *of, int number, const tnri_run *run, char *span)
 {
-    return step->kind == TNRI_STEP_PRODUCT ? tnri_product_scratch(&step->product, tnri_engine_most_lanes(engine)) : 0;
+    tnri_step_product step;
+    tnri_step_product_make(run->engine, of, number, &step);
+    return multiply(run, span, &step);
 }
 
-/* ---- One after the other --------------------------------------------------------------------------------------------------------------- */
+static TNRI_NOINLINE tnr_status make_and_sum(const tnri_made_of *of, int number, const tnri_run *run, char *span)
+{
+    tnri_step_sum step;
+    tnri_sum_step_make(of, number, &step);
+    return run_sum(run, span, &step);
+}
+
+/* Scratch of the product that a step is. */
+static TNRI_NOINLINE uint64_t scratch_of(const tnr_engine *engine, const tnri_made_of *of, int number)
+{
+    if (!tnri_step_is_product(of, number)) {
+        return 0;
+    }
+    tnri_step_product step;
+    tnri_step_product_make(engine, of, number, &step);
+    return tnri_product_scratch(&step.product, tnri_engine_most_lanes(engine));
+}
 
 tnr_status tnri_made_of_run(const tnri_made_of *of, const tnri_run *run)
 {
-    tnri_step step;
     void *span = NULL;
     if (of->plan.bytes != 0 && of->steps > 1) {
         uint64_t behind = 0;
         for (int i = 0; i < of->steps; ++i) {
-            tnri_step_make(run->engine, of, i, &step);
-            behind = tnri_max_u64(behind, scratch_of(run->engine, &step));
+            behind = tnri_max_u64(behind, scratch_of(run->engine, of, i));
         }
         TNR_TRY(tnri_engine_hold(run->engine, of->plan.bytes, behind, &span));
     }
     tnr_status status = TNR_OK;
     for (int i = 0; i < of->steps && status == TNR_OK; ++i) {
-        tnri_step_make(run->engine, of, i, &step);
-        status = run_step(run, span, &step);
+        status = tnri_step_is_product(of, i) ? make_and_multiply(of, i, run, span) : make_and_sum(of, i, run, span);
     }
     tnri_engine_let_go(run->engine);
     return status;
@@ -167,62 +181,73 @@ static const char *get_axes(const char *at, int rank, tnri_product_axes *axes)
     return get_numbers(at, axes->c, rank);
 }
 
-/* The step that begins at `to`; how many bytes it takes. */
-static uint64_t store(const tnri_step *step, char *to)
+/* The step at `to`, whose numbers end at `at`; how many bytes it takes. */
+static uint64_t put_head(stored_step *head, char *to, const char *at)
 {
-    const tnri_product *p = &step->product;
-    stored_step head = {
-        .a = step->a, .b = step->b, .c = step->c, .kind = (uint8_t)step->kind, .last = (uint8_t)step->last};
-    char *at = to + sizeof head;
-    if (step->kind == TNRI_STEP_PRODUCT) {
-        const tnri_product_axes *const groups[4] = {&p->m, &p->n, &p->k, &p->batch};
-        memcpy(at, p, BEFORE_BYTES);
-        at += BEFORE_BYTES;
-        memcpy(at, (const char *)p + BEHIND, BEHIND_BYTES);
-        at += BEHIND_BYTES;
-        for (int i = 0; i < 4; ++i) {
-            head.ranks[i] = (uint8_t)groups[i]->rank;
-            at = put_axes(at, groups[i]);
-        }
-    } else {
-        head.ranks[0] = (uint8_t)step->rank;
-        at = put_numbers(at, step->shape, step->rank);
-        at = put_numbers(at, step->strides, step->rank);
-        at = put_numbers(at, step->spread, step->rank);
-    }
-    head.bytes = (uint32_t)(at - to);
-    memcpy(to, &head, sizeof head);
-    return head.bytes;
+    head->bytes = (uint32_t)(at - to);
+    memcpy(to, head, sizeof *head);
+    return head->bytes;
 }
 
-/* The stored step at `from`; how many bytes it takes. */
-static uint64_t load(const char *from, tnri_step *step)
+static uint64_t store_product(const tnri_step_product *step, char *to)
 {
-    stored_step head;
-    memcpy(&head, from, sizeof head);
-    const char *at = from + sizeof head;
-    step->a = head.a;
-    step->b = head.b;
-    step->c = head.c;
-    step->kind = (tnri_step_kind)head.kind;
-    step->last = head.last != 0;
-    if (step->kind == TNRI_STEP_PRODUCT) {
-        tnri_product *p = &step->product;
-        memcpy(p, at, BEFORE_BYTES);
-        at += BEFORE_BYTES;
-        memcpy((char *)p + BEHIND, at, BEHIND_BYTES);
-        at += BEHIND_BYTES;
-        at = get_axes(at, head.ranks[0], &p->m);
-        at = get_axes(at, head.ranks[1], &p->n);
-        at = get_axes(at, head.ranks[2], &p->k);
-        (void)get_axes(at, head.ranks[3], &p->batch);
-    } else {
-        step->rank = head.ranks[0];
-        at = get_numbers(at, step->shape, step->rank);
-        at = get_numbers(at, step->strides, step->rank);
-        (void)get_numbers(at, step->spread, step->rank);
+    const tnri_product *p = &step->product;
+    const tnri_product_axes *const groups[4] = {&p->m, &p->n, &p->k, &p->batch};
+    stored_step head = {
+        .a = step->a, .b = step->b, .c = step->c, .kind = TNRI_STEP_PRODUCT, .last = (uint8_t)step->last};
+    char *at = to + sizeof head;
+    memcpy(at, p, BEFORE_BYTES);
+    at += BEFORE_BYTES;
+    memcpy(at, (const char *)p + BEHIND, BEHIND_BYTES);
+    at += BEHIND_BYTES;
+    for (int i = 0; i < 4; ++i) {
+        head.ranks[i] = (uint8_t)groups[i]->rank;
+        at = put_axes(at, groups[i]);
     }
-    return head.bytes;
+    return put_head(&head, to, at);
+}
+
+static uint64_t store_sum(const tnri_step_sum *step, char *to)
+{
+    stored_step head = {.a = step->a,
+                        .b = {0, TNRI_NOWHERE},
+                        .c = step->c,
+                        .kind = (uint8_t)step->kind,
+                        .ranks = {(uint8_t)step->rank}};
+    char *at = put_numbers(to + sizeof head, step->shape, step->rank);
+    at = put_numbers(at, step->strides, step->rank);
+    at = put_numbers(at, step->spread, step->rank);
+    return put_head(&head, to, at);
+}
+
+/* Of the head at `from`. */
+static void load_product(const stored_step *head, const char *from, tnri_step_product *step)
+{
+    const char *at = from + sizeof *head;
+    tnri_product *p = &step->product;
+    step->a = head->a;
+    step->b = head->b;
+    step->c = head->c;
+    step->last = head->last != 0;
+    memcpy(p, at, BEFORE_BYTES);
+    at += BEFORE_BYTES;
+    memcpy((char *)p + BEHIND, at, BEHIND_BYTES);
+    at += BEHIND_BYTES;
+    at = get_axes(at, head->ranks[0], &p->m);
+    at = get_axes(at, head->ranks[1], &p->n);
+    at = get_axes(at, head->ranks[2], &p->k);
+    (void)get_axes(at, head->ranks[3], &p->batch);
+}
+
+static void load_sum(const stored_step *head, const char *from, tnri_step_sum *step)
+{
+    step->kind = (tnri_step_kind)head->kind;
+    step->a = head->a;
+    step->c = head->c;
+    step->rank = head->ranks[0];
+    const char *at = get_numbers(from + sizeof *head, step->shape, step->rank);
+    at = get_numbers(at, step->strides, step->rank);
+    (void)get_numbers(at, step->spread, step->rank);
 }
 
 /* ---- Recipes ------------------------------------------------------------------------------------------------------------------------------- */
@@ -250,15 +275,30 @@ uint64_t tnri_recipe_most(int operands)
     return room(operands, axes < TNRI_LABELS ? axes : TNRI_LABELS, axes);
 }
 
+static TNRI_NOINLINE uint64_t make_and_store_product(const tnr_engine *engine, const tnri_made_of *of, int number,
+                                                     char *to, uint64_t *behind)
+{
+    tnri_step_product step;
+    tnri_step_product_make(engine, of, number, &step);
+    *behind = tnri_max_u64(*behind, tnri_product_scratch(&step.product, tnri_engine_most_lanes(engine)));
+    return store_product(&step, to);
+}
+
+static TNRI_NOINLINE uint64_t make_and_store_sum(const tnri_made_of *of, int number, char *to)
+{
+    tnri_step_sum step;
+    tnri_sum_step_make(of, number, &step);
+    return store_sum(&step, to);
+}
+
 void tnri_recipe_make(const tnr_engine *engine, const tnri_made_of *of, tnri_recipe *recipe)
 {
-    tnri_step step;
     uint64_t bytes = sizeof *recipe;
     uint64_t behind = 0;
     for (int i = 0; i < of->steps; ++i) {
-        tnri_step_make(engine, of, i, &step);
-        behind = tnri_max_u64(behind, scratch_of(engine, &step));
-        bytes += store(&step, (char *)recipe + bytes);
+        char *to = (char *)recipe + bytes;
+        bytes += tnri_step_is_product(of, i) ? make_and_store_product(engine, of, i, to, &behind)
+                                             : make_and_store_sum(of, i, to);
     }
     recipe->bytes = bytes;
     recipe->span = of->steps > 1 ? of->plan.bytes : 0;
@@ -270,9 +310,23 @@ void tnri_recipe_make(const tnr_engine *engine, const tnri_made_of *of, tnri_rec
     }
 }
 
+static TNRI_NOINLINE tnr_status load_and_multiply(const stored_step *head, const char *from, const tnri_run *run,
+                                                  char *span)
+{
+    tnri_step_product step;
+    load_product(head, from, &step);
+    return multiply(run, span, &step);
+}
+
+static TNRI_NOINLINE tnr_status load_and_sum(const stored_step *head, const char *from, const tnri_run *run, char *span)
+{
+    tnri_step_sum step;
+    load_sum(head, from, &step);
+    return run_sum(run, span, &step);
+}
+
 tnr_status tnri_recipe_run(const tnri_recipe *recipe, const tnri_run *run)
 {
-    tnri_step step;
     void *span = NULL;
     if (recipe->span != 0) {
         TNR_TRY(tnri_engine_hold(run->engine, recipe->span, recipe->behind, &span));
@@ -280,8 +334,11 @@ tnr_status tnri_recipe_run(const tnri_recipe *recipe, const tnri_run *run)
     const char *at = (const char *)(recipe + 1);
     tnr_status status = TNR_OK;
     for (int i = 0; i < recipe->steps && status == TNR_OK; ++i) {
-        at += load(at, &step);
-        status = run_step(run, span, &step);
+        stored_step head;
+        memcpy(&head, at, sizeof head);
+        status = head.kind == TNRI_STEP_PRODUCT ? load_and_multiply(&head, at, run, span)
+                                                : load_and_sum(&head, at, run, span);
+        at += head.bytes;
     }
     tnri_engine_let_go(run->engine);
     return status;

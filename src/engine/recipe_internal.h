@@ -39,13 +39,19 @@ tnr_status tnri_asked_take(tnri_asked *asked, const tnr_product_options *product
  * Labels, dtype, ranks, shapes, strides (0 along extents of 1, and where there are no elements), conjugates, mode or path, and of alpha and
  * beta whether they are 0 or 1. Whole words of 8 bytes, without gaps.
  */
-#define TNRI_KEY_BYTES ((uint64_t)32 * TNR_EINSUM_OPERANDS * TNR_MAX_RANK)
 
-/* Bytes of the key, or 0 where it takes more than TNRI_KEY_BYTES, which nothing valid does. */
+/* Characters of the equation of so many operands at most, with the zero at its end; their ranks and a path's pairs; bytes of the key. */
+#define TNRI_KEY_TEXT(operands) ((operands) * (TNR_MAX_RANK + 1U) + TNR_MAX_RANK + 2U)
+#define TNRI_KEY_NUMBERS(operands) ((operands) > 1U ? 3U * (operands)-2U : 3U)
+#define TNRI_KEY_MOST(operands)                                                    \
+    (24U + (TNRI_KEY_TEXT(operands) + TNRI_KEY_NUMBERS(operands) + 7U) / 8U * 8U + \
+     ((operands) + 1U) * 16U * TNR_MAX_RANK)
+
+/* Bytes of the key, at most TNRI_KEY_MOST of the operands' number; 0 where what is asked for cannot be valid. */
 uint64_t tnri_key_make(const tnri_asked *asked, uint64_t *key);
 
-/* Most that a key of so many operands takes. */
-uint64_t tnri_key_most(int operands);
+/* The same of the same, without making it. */
+uint64_t tnri_key_bytes(const tnri_asked *asked);
 
 /* TNR_OK when these are what the key, which has a view as output, was made of; out NULL: not looked at. Views are plausible. */
 tnr_status tnri_key_check(const char *op, const uint64_t *key, const tnr_view *const *operands, int count,
@@ -66,18 +72,24 @@ typedef struct tnri_place {
 
 typedef enum tnri_step_kind { TNRI_STEP_PRODUCT, TNRI_STEP_SUM, TNRI_STEP_COPY } tnri_step_kind;
 
-/* One operation, about to be run or stored. Large: entries of axes beyond ranks stay unset. */
-typedef struct tnri_step {
-    tnri_step_kind kind;
-    bool last; /* a product that ends with the call's alpha and beta */
+/*
+ * One operation, about to be run or stored: a product, or a sum or copy. Products are large, and what runs a sum has no room on the stack
+ * for one. Entries of axes beyond ranks stay unset.
+ */
+typedef struct tnri_step_product {
+    bool last; /* it ends with the call's alpha and beta */
     tnri_place a, b, c;
     tnri_product product; /* without data */
-    /* Sums and copies. */
+} tnri_step_product;
+
+typedef struct tnri_step_sum {
+    tnri_step_kind kind; /* no product */
+    tnri_place a, c;
     int rank;
     int64_t shape[TNR_MAX_RANK];
     int64_t strides[TNR_MAX_RANK]; /* in a */
     int64_t spread[TNR_MAX_RANK];  /* in c; 0 along summed axes */
-} tnri_step;
+} tnri_step_sum;
 
 /* What steps are made of. */
 typedef struct tnri_made_of {
@@ -91,7 +103,10 @@ typedef struct tnri_made_of {
 /* Equation, path and operations; *path, which may be NULL, is for reports. out_strides are left unset. */
 tnr_status tnri_made_of_take(const tnri_asked *asked, tnri_made_of *of, tnri_path *path);
 
-void tnri_step_make(const tnr_engine *engine, const tnri_made_of *of, int number, tnri_step *step);
+/* Which of the two step `number` is; and make it. */
+bool tnri_step_is_product(const tnri_made_of *of, int number);
+void tnri_step_product_make(const tnr_engine *engine, const tnri_made_of *of, int number, tnri_step_product *step);
+void tnri_sum_step_make(const tnri_made_of *of, int number, tnri_step_sum *step);
 
 /* Where the data of one run are. */
 typedef struct tnri_run {

@@ -11,8 +11,7 @@
 
 static bool reads_nothing(const tnri_made_of *of)
 {
-    const tnr_c64 alpha = of->asked->finish.alpha;
-    return of->equation.empty || (alpha.re == 0.0 && alpha.im == 0.0);
+    return of->equation.empty || of->asked->finish.nothing;
 }
 
 /* Steps of something that has no element: none; of something that reads no operand: one. */
@@ -62,10 +61,31 @@ tnr_status tnri_made_of_take(const tnri_asked *asked, tnri_made_of *of, tnri_pat
 
 typedef enum side { SIDE_A, SIDE_B, SIDE_C } side;
 
-/* An axis of a value. */
-static void enter_axis(const tnri_equation *e, tnri_label *labels, side s, int number, int64_t step)
+/* Most labels of one step: those of two values, for a result has none that they lack. */
+#define STEP_LABELS (4 * TNR_MAX_RANK < TNRI_LABELS ? 4 * TNR_MAX_RANK : TNRI_LABELS)
+
+/* Labels of one step, as they are met. */
+typedef struct step_labels {
+    int count;
+    uint8_t at[TNRI_LABELS]; /* place of the equation's label, and 1; 0: the step has it not */
+    tnri_label labels[STEP_LABELS];
+} step_labels;
+
+/* The step's label of that number in the equation; NULL: it has none. */
+static tnri_label *label_at(step_labels *all, int number)
 {
-    tnri_label *l = &labels[number];
+    return all->at[number] != 0 ? &all->labels[all->at[number] - 1] : NULL;
+}
+
+/* An axis of a value. */
+static void enter_axis(const tnri_equation *e, step_labels *all, side s, int number, int64_t step)
+{
+    tnri_label *l = label_at(all, number);
+    if (l == NULL) {
+        l = &all->labels[all->count];
+        *l = (tnri_label){0};
+        all->at[number] = (uint8_t)++all->count;
+    }
     l->extent = e->extents[number];
     if (s == SIDE_A) {
         l->in_a = true;
@@ -82,7 +102,7 @@ static void enter_axis(const tnri_equation *e, tnri_label *labels, side s, int n
 static tnri_place at_operand(int number) { return (tnri_place){(uint64_t)number, TNRI_AT_OPERAND}; }
 
 /* All axes of a value longer than 1, and where it lies. */
-static tnri_place enter_value(const tnri_made_of *of, tnri_label *labels, side s, int value)
+static tnri_place enter_value(const tnri_made_of *of, step_labels *labels, side s, int value)
 {
     const tnri_equation *e = &of->equation;
     if (value == TNR_NONE) {
@@ -132,13 +152,25 @@ static tnri_finish finish_of(const tnri_made_of *of, const tnri_einsum_op *op)
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------------------------------- */
 
+bool tnri_step_is_product(const tnri_made_of *of, int number)
+{
+    if (reads_nothing(of)) {
+        return true;
+    }
+    const tnri_einsum_op *op = &of->plan.ops[number];
+    const tnri_finish finish = finish_of(of, op);
+    return op->b != TNR_NONE || (op->to == TNR_NONE && (!finish.plain || finish.conjugate_a));
+}
+
 /* A product of what was entered: every label is in one group of axes. */
-static void make_product(const tnr_engine *engine, const tnri_made_of *of, const tnri_label *labels, tnri_step *step)
+static void finish_product(const tnr_engine *engine, const tnri_made_of *of, step_labels *labels,
+                           tnri_step_product *step)
 {
     tnri_product_clear(&step->product);
     for (int i = 0; i < of->equation.labels; ++i) {
-        if (labels[i].extent != 0) {
-            tnri_product_add_label(&step->product, &labels[i]);
+        const tnri_label *l = label_at(labels, i);
+        if (l != NULL && l->extent != 0) {
+            tnri_product_add_label(&step->product, l);
         }
     }
     tnri_product_fuse(&step->product);
@@ -148,26 +180,8 @@ static void make_product(const tnr_engine *engine, const tnri_made_of *of, const
     tnri_product_prepare(engine, &step->product);
 }
 
-/* One operand less the labels that the result lacks. */
-static void make_sum(const tnri_made_of *of, const tnri_label *labels, tnri_step *step)
+static void enter_beta(const tnri_made_of *of, step_labels *labels, tnri_step_product *step)
 {
-    bool sums = false;
-    step->rank = 0;
-    for (int i = 0; i < of->equation.labels; ++i) {
-        if (labels[i].in_a) { /* axes of one label are one */
-            step->shape[step->rank] = labels[i].extent;
-            step->strides[step->rank] = labels[i].a;
-            step->spread[step->rank++] = labels[i].c;
-            sums = sums || !labels[i].in_c;
-        }
-    }
-    step->kind = sums ? TNRI_STEP_SUM : TNRI_STEP_COPY;
-}
-
-/* Nothing to sum, or alpha is 0: the operands are not read. */
-static void make_beta(const tnr_engine *engine, const tnri_made_of *of, tnri_label *labels, tnri_step *step)
-{
-    step->kind = TNRI_STEP_PRODUCT;
     step->last = true;
     step->product.finish = of->asked->finish;
     step->product.finish.conjugate_a = false;
@@ -175,40 +189,65 @@ static void make_beta(const tnr_engine *engine, const tnri_made_of *of, tnri_lab
     step->a = (tnri_place){0, TNRI_NOWHERE};
     step->b = step->a;
     step->c = enter_value(of, labels, SIDE_C, TNR_NONE);
-    for (int i = 0; i < of->equation.labels; ++i) {
-        labels[i].in_a = labels[i].in_c;
+    for (int i = 0; i < labels->count; ++i) {
+        labels->labels[i].in_a = labels->labels[i].in_c;
     }
-    make_product(engine, of, labels, step);
 }
 
-void tnri_step_make(const tnr_engine *engine, const tnri_made_of *of, int number, tnri_step *step)
+static void enter_product(const tnri_made_of *of, const tnri_einsum_op *op, step_labels *labels,
+                          tnri_step_product *step)
 {
-    tnri_label labels[TNRI_LABELS];
-    memset(labels, 0, (size_t)of->equation.labels * sizeof labels[0]);
-    step->product.dtype = of->equation.dtype;
-    if (reads_nothing(of)) {
-        make_beta(engine, of, labels, step);
-        return;
-    }
-    const tnri_einsum_op *op = &of->plan.ops[number];
-    const tnri_finish finish = finish_of(of, op);
     step->last = op->to == TNR_NONE;
+    step->product.finish = finish_of(of, op);
     step->a = enter_value(of, labels, SIDE_A, op->a);
     step->c = enter_value(of, labels, SIDE_C, op->to);
-    if (op->b == TNR_NONE && (!step->last || (finish.plain && !finish.conjugate_a))) {
-        step->b = (tnri_place){0, TNRI_NOWHERE};
-        make_sum(of, labels, step);
-        return;
-    }
-    step->kind = TNRI_STEP_PRODUCT;
-    step->product.finish = finish;
     if (op->b != TNR_NONE) {
         step->b = enter_value(of, labels, SIDE_B, op->b);
-    } else { /* every element by itself, times the number 1: a batch */
-        step->b = (tnri_place){0, TNRI_AT_ONE};
-        for (int i = 0; i < of->equation.labels; ++i) {
-            labels[i].in_b = labels[i].in_a;
+        return;
+    }
+    step->b = (tnri_place){0, TNRI_AT_ONE}; /* every element by itself, times the number 1: a batch */
+    for (int i = 0; i < labels->count; ++i) {
+        labels->labels[i].in_b = labels->labels[i].in_a;
+    }
+}
+
+static void begin_labels(step_labels *labels)
+{
+    labels->count = 0;
+    memset(labels->at, 0, sizeof labels->at);
+}
+
+void tnri_step_product_make(const tnr_engine *engine, const tnri_made_of *of, int number, tnri_step_product *step)
+{
+    step_labels labels;
+    begin_labels(&labels);
+    step->product.dtype = of->equation.dtype;
+    if (reads_nothing(of)) {
+        enter_beta(of, &labels, step);
+    } else {
+        enter_product(of, &of->plan.ops[number], &labels, step);
+    }
+    finish_product(engine, of, &labels, step);
+}
+
+/* One operand less the labels that the result lacks. */
+void tnri_sum_step_make(const tnri_made_of *of, int number, tnri_step_sum *step)
+{
+    const tnri_einsum_op *op = &of->plan.ops[number];
+    step_labels labels;
+    begin_labels(&labels);
+    step->a = enter_value(of, &labels, SIDE_A, op->a);
+    step->c = enter_value(of, &labels, SIDE_C, op->to);
+    bool sums = false;
+    step->rank = 0;
+    for (int i = 0; i < of->equation.labels; ++i) {
+        const tnri_label *l = label_at(&labels, i);
+        if (l != NULL && l->in_a) { /* axes of one label are one */
+            step->shape[step->rank] = l->extent;
+            step->strides[step->rank] = l->a;
+            step->spread[step->rank++] = l->c;
+            sums = sums || !l->in_c;
         }
     }
-    make_product(engine, of, labels, step);
+    step->kind = sums ? TNRI_STEP_SUM : TNRI_STEP_COPY;
 }

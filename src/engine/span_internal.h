@@ -15,10 +15,11 @@ typedef struct tnri_temporary {
 
 /*
  * Give each a place, so that no two that are alive at one time share bytes, and tell the span's bytes; false when these do not fit 63
- * bits. At most TNRI_SPAN_TEMPORARIES. The largest first, each into the tightest gap between those that it meets; O(count^2).
+ * bits. At most TNRI_SPAN_TEMPORARIES. The largest first, each into the tightest gap between those that it meets; O(count^2), for each of
+ * the few orders that are tried.
  */
 bool tnri_span_place(tnri_temporary *temporaries, int count, uint64_t *bytes);
 
-#define TNRI_SPAN_TEMPORARIES 128
+#define TNRI_SPAN_TEMPORARIES (4 * TNR_EINSUM_OPERANDS)
 
 #endif /* TENURE_ENGINE_SPAN_INTERNAL_H */

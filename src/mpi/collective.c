@@ -65,8 +65,27 @@ tnr_status tnri_course_root(tnri_course *course, int root)
     return TNR_OK;
 }
 
+static uint64_t distance(int64_t stride) { return stride < 0 ? 0U - (uint64_t)stride : (uint64_t)stride; }
+
+/* Axes by their strides, whatever the sign; those of one element, whose stride says nothing, last. */
+static void find_order(const tnr_view *view, uint8_t *order)
+{
+    for (int axis = 0; axis < view->rank; axis++) {
+        const bool moves = view->shape[axis] > 1;
+        int at = axis;
+        while (at > 0 && moves &&
+               (view->shape[order[at - 1]] <= 1 ||
+                distance(view->strides[order[at - 1]]) > distance(view->strides[axis]))) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = (uint8_t)axis;
+    }
+}
+
 static void side_fill(tnri_side *side, const tnr_view *view)
 {
+    find_order(view, side->order);
     side->there = 1;
     side->dtype = (uint64_t)view->dtype;
     side->rank = view->rank;

@@ -20,6 +20,7 @@ typedef struct tnri_side {
     uint64_t dtype;
     int64_t rank;
     int64_t shape[TNR_MAX_RANK];
+    uint8_t order[TNR_MAX_RANK]; /* axes from the nearest elements to the farthest: how it lies in memory */
 } tnri_side;
 
 /* What each rank tells the others before anything else. */
@@ -154,17 +155,5 @@ void tnri_course_copy(tnri_course *course, const tnr_view *from, const char *fro
                       char *to_data);
 /* course->give of `root` to course->take of all others, which have its shape, and a copy to root's own take when `root_too`. */
 tnr_status tnri_course_spread(tnri_course *course, int root, const tnr_view *source, char *source_data, bool root_too);
-
-/* A layout of any shape in pieces of at most `most` elements (at least 1): whole slices, the last axis slowest; as all ranks cut it. */
-typedef struct tnri_slabs {
-    const tnr_view *view;
-    char *data;
-    int axis; /* cut along this one; those below are whole, one index at a time of those above */
-    int64_t step;
-    int64_t index[TNR_MAX_RANK];
-    bool over;
-} tnri_slabs;
-void tnri_slabs_start(tnri_slabs *slabs, const tnr_view *view, char *data, int64_t most);
-bool tnri_slabs_next(tnri_slabs *slabs, tnr_view *slab, char **slab_data);
 
 #endif /* TENURE_MPI_COLLECTIVE_INTERNAL_H */

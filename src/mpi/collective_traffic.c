@@ -138,47 +138,57 @@ void tnri_course_copy(tnri_course *course, const tnr_view *from, const char *fro
 
 /* ---- Slabs ------------------------------------------------------------------------------------------------------------------------ */
 
-void tnri_slabs_start(tnri_slabs *slabs, const tnr_view *view, char *data, int64_t most)
+/* A layout of any shape in pieces of at most `most` elements (at least 1): whole slices, the last axis slowest; as all ranks cut it. */
+typedef struct slabs {
+    const tnr_view *view;
+    char *data;
+    int axis; /* cut along this one; those below are whole, one index at a time of those above */
+    int64_t step;
+    int64_t index[TNR_MAX_RANK];
+    bool over;
+} slabs;
+
+static void slabs_start(slabs *of, const tnr_view *view, char *data, int64_t most)
 {
-    slabs->view = view;
-    slabs->data = data;
-    slabs->over = is_empty(view);
-    slabs->axis = 0;
-    slabs->step = 1;
+    of->view = view;
+    of->data = data;
+    of->over = is_empty(view);
+    of->axis = 0;
+    of->step = 1;
     int64_t inner = 1;
-    for (int axis = 0; axis < view->rank && !slabs->over; axis++) {
-        slabs->index[axis] = 0;
-        if (axis == slabs->axis && inner <= most / view->shape[axis]) {
+    for (int axis = 0; axis < view->rank && !of->over; axis++) {
+        of->index[axis] = 0;
+        if (axis == of->axis && inner <= most / view->shape[axis]) {
             inner *= view->shape[axis];
-            slabs->step = view->shape[axis];
-            slabs->axis += axis + 1 < view->rank ? 1 : 0;
-        } else if (axis == slabs->axis) {
-            slabs->step = most / inner > 1 ? most / inner : 1;
+            of->step = view->shape[axis];
+            of->axis += axis + 1 < view->rank ? 1 : 0;
+        } else if (axis == of->axis) {
+            of->step = most / inner > 1 ? most / inner : 1;
             inner = most;
         }
     }
 }
 
-bool tnri_slabs_next(tnri_slabs *slabs, tnr_view *slab, char **slab_data)
+static bool slabs_next(slabs *of, tnr_view *slab, char **slab_data)
 {
-    const tnr_view *view = slabs->view;
-    if (slabs->over) {
+    const tnr_view *view = of->view;
+    if (of->over) {
         return false;
     }
     int64_t offset = 0;
     *slab = *view;
-    for (int axis = slabs->axis; axis < view->rank; axis++) {
-        const int64_t left = view->shape[axis] - slabs->index[axis];
-        const int64_t step = axis == slabs->axis ? slabs->step : 1;
+    for (int axis = of->axis; axis < view->rank; axis++) {
+        const int64_t left = view->shape[axis] - of->index[axis];
+        const int64_t step = axis == of->axis ? of->step : 1;
         slab->shape[axis] = left < step ? left : step;
-        offset += slabs->index[axis] * view->strides[axis];
+        offset += of->index[axis] * view->strides[axis];
     }
-    *slab_data = slabs->data != NULL ? slabs->data + offset * (int64_t)tnr_dtype_size(view->dtype) : NULL;
-    slabs->over = true;
-    for (int axis = slabs->axis; axis < view->rank && slabs->over; axis++) {
-        slabs->index[axis] += slab->shape[axis];
-        slabs->over = slabs->index[axis] == view->shape[axis];
-        slabs->index[axis] = slabs->over ? 0 : slabs->index[axis];
+    *slab_data = of->data != NULL ? of->data + offset * (int64_t)tnr_dtype_size(view->dtype) : NULL;
+    of->over = true;
+    for (int axis = of->axis; axis < view->rank && of->over; axis++) {
+        of->index[axis] += slab->shape[axis];
+        of->over = of->index[axis] == view->shape[axis];
+        of->index[axis] = of->over ? 0 : of->index[axis];
     }
     return true;
 }
@@ -201,16 +211,16 @@ tnr_status tnri_course_spread(tnri_course *course, int root, const tnr_view *sou
     while (top < size && (me & top) == 0) {
         top <<= 1;
     }
-    tnri_slabs slabs;
+    slabs cut;
     tnr_view slab;
     tnr_view next = course->take;
     char *data = NULL;
     char *next_data = NULL;
     const int parent = (me - top + root + size) % size;
     uint64_t arrived = 0;
-    tnri_slabs_start(&slabs, me == 0 ? source : &course->take, me == 0 ? source_data : course->take_data,
-                     PIECE_BYTES / element);
-    bool more = tnri_slabs_next(&slabs, &next, &next_data);
+    slabs_start(&cut, me == 0 ? source : &course->take, me == 0 ? source_data : course->take_data,
+                PIECE_BYTES / element);
+    bool more = slabs_next(&cut, &next, &next_data);
     if (more && me != 0) {
         TNR_TRY(tnri_course_receive(course, &next, next_data, parent));
         arrived = course->begun;
@@ -219,7 +229,7 @@ tnr_status tnri_course_spread(tnri_course *course, int root, const tnr_view *sou
         const uint64_t awaited = arrived;
         slab = next;
         data = next_data;
-        more = tnri_slabs_next(&slabs, &next, &next_data);
+        more = slabs_next(&cut, &next, &next_data);
         if (more && me != 0) {
             TNR_TRY(tnri_course_receive(course, &next, next_data, parent));
             arrived = course->begun;

@@ -371,12 +371,13 @@ bool tnri_meeting_next(tnri_meeting *meeting)
     return false;
 }
 
-int tnri_meeting_layout(const tnri_meeting *meeting, bool to, const int64_t *part_strides, int64_t *offset,
-                        int64_t *shape, int64_t *strides)
+int tnri_meeting_layout(const tnri_meeting *meeting, bool to, const uint8_t *order, const int64_t *part_strides,
+                        int64_t *offset, int64_t *shape, int64_t *strides)
 {
     int rank = 0;
     *offset = 0;
-    for (int axis = 0; axis < meeting->rank; axis++) {
+    for (int at = 0; at < meeting->rank; at++) {
+        const int axis = order[at];
         const tnri_stretch *now = &meeting->now[axis];
         *offset += (to ? now->to : now->from) * part_strides[axis];
         if (now->run > 1) {

@@ -64,8 +64,11 @@ typedef struct tnri_meeting {
 void tnri_meeting_start(tnri_meeting *meeting, int rank, const tnri_axis_part *from, const tnri_axis_part *to);
 /* The next box in meeting->now. Its layout in either part has at most TNR_MAX_RANK axes of extents other than 1. */
 bool tnri_meeting_next(tnri_meeting *meeting);
-/* The box now as a layout of one part that has these strides: *offset in elements, shape and strides of the axes left. Their number. */
-int tnri_meeting_layout(const tnri_meeting *meeting, bool to, const int64_t *part_strides, int64_t *offset,
-                        int64_t *shape, int64_t *strides);
+/*
+ * The box now as a layout of one part that has these strides: *offset in elements, shape and strides of the axes left. Their number.
+ * `order`: axes in the order in which they are to be told.
+ */
+int tnri_meeting_layout(const tnri_meeting *meeting, bool to, const uint8_t *order, const int64_t *part_strides,
+                        int64_t *offset, int64_t *shape, int64_t *strides);
 
 #endif /* TENURE_MPI_DISTRIBUTION_INTERNAL_H */

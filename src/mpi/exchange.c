@@ -60,9 +60,7 @@ static void give(tnr_exchange *exchange)
     }
     (void)end_access(exchange);
     drop_flights(exchange);
-    if (record.bytes != 0) {
-        tnr_provider.record_give(home, &record);
-    }
+    tnr_provider.record_give(home, &record);
 }
 
 static void when_world_ends(tnri_dependent *dependent) { give((tnr_exchange *)dependent); }
@@ -77,8 +75,10 @@ static void when_mpi_ends(tnri_dependent *dependent)
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------------------------------------- */
 
-static tnr_status check_parts(const char *op, const tnr_world *world, const tnr_exchange_part *parts, size_t count)
+static tnr_status check_parts(const char *op, const tnr_world *world, const tnr_exchange_part *parts, size_t count,
+                              tnr_exchange **exchange)
 {
+    TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_REQUIRE(count == 0 || parts != NULL, TNR_ERR_ARGUMENT, "%s: parts is NULL", op);
     TNR_REQUIRE(count <= (uint64_t)world->options.tickets - world->tickets - world->transfers->prepared, TNR_ERR_MEMORY,
                 "%s: %llu parts do not fit the %d tickets (options.tickets)", op, TNRI_LLU(count),
@@ -120,11 +120,8 @@ static tnr_status make(const char *op, tnr_world *world, size_t count, tnr_excha
     return TNR_OK;
 }
 
-/*
- * A flight for each part, and access to all views, whose addresses are resolved by it. Without memory for that (`lack`) the flights are
- * to tell the partners, and all that is seen to is that each view exists.
- */
-static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_exchange_part *parts, tnr_status lack)
+/* A flight for each part, and access to all views, whose addresses are resolved by it. */
+static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_exchange_part *parts)
 {
     for (size_t i = 0; i < exchange->count; i++) {
         const bool sends = parts[i].send != NULL;
@@ -136,21 +133,21 @@ static tnr_status take_parts(const char *op, tnr_exchange *exchange, const tnr_e
         flight->prepared = true;
         flight->joint = true;
         flight->view = sends ? *parts[i].send : parts[i].receive->view;
-        if (lack != TNR_OK) {
-            flight->operand = (tnri_operand){.view = &flight->view, .write = !sends};
-            TNR_TRY(tnr_provider.access_begin_away(op, &flight->operand, 1, TNRI_APART));
-            TNR_TRY(tnr_provider.access_end(&flight->operand, 1));
-            tnri_flight_fail(flight, lack, false);
-            continue;
-        }
         exchange->operands[i].view = &flight->view;
         exchange->operands[i].write = !sends;
     }
-    if (lack == TNR_OK) {
-        TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
-        exchange->under_way = true;
-    }
+    TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
+    exchange->under_way = true;
     return TNR_OK;
+}
+
+/* All that this rank needs; *exchange has what was taken, whatever the answer. */
+static tnr_status arrange(const char *op, tnr_world *world, const tnr_exchange_part *parts, size_t count,
+                          tnr_exchange **result, tnr_exchange **exchange)
+{
+    TNR_TRY(check_parts(op, world, parts, count, result));
+    TNR_TRY(make(op, world, count, exchange));
+    return take_parts(op, *exchange, parts);
 }
 
 /* How it went with one part, as its caller is told. */
@@ -163,20 +160,37 @@ static tnr_status part_status(const char *op, const tnr_exchange *exchange, size
     return TNR_OK;
 }
 
-/* Headers and answers of all parts; the first failure. */
-static tnr_status agree(const char *op, tnr_exchange *exchange)
+static bool is_refused(const tnri_flight *flight)
+{
+    const tnr_world *world = flight->world;
+    return flight->peer != world->rank && world->transfers->rolls[flight->peer].refused;
+}
+
+/* Headers and answers of all parts but those with ranks that cannot; the first failure. `heard`, of those ranks, is every other part's. */
+static tnr_status agree(const char *op, tnr_exchange *exchange, tnr_status heard)
 {
     tnr_world *world = exchange->world;
-    tnr_status first = TNR_OK;
+    tnr_status first = heard;
     char text[TNR_ERROR_TEXT_BYTES];
-    for (size_t i = 0; i < exchange->count; i++) {
-        tnri_flight *flight = exchange->flights[i];
-        char *data = exchange->under_way ? exchange->operands[i].data : NULL;
-        /* without memory it goes on all the same; what fails is MPI */
-        TNR_TRY(tnri_world_poison(world, tnri_flight_adopt(flight, &flight->view, data)));
+    if (heard != TNR_OK) {
+        memcpy(text, tnr_last_error(), sizeof(text));
     }
     for (size_t i = 0; i < exchange->count; i++) {
         tnri_flight *flight = exchange->flights[i];
+        if (is_refused(flight)) {
+            continue;
+        }
+        if (heard != TNR_OK) {
+            tnri_flight_fail(flight, tnri_fail(heard, "%s", text), false);
+        }
+        /* without memory it goes on all the same; what fails is MPI */
+        TNR_TRY(tnri_world_poison(world, tnri_flight_adopt(flight, &flight->view, exchange->operands[i].data)));
+    }
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        if (is_refused(flight)) {
+            continue;
+        }
         tnr_status status = tnri_flight_wait(flight);
         if (status != TNR_OK && world->poison != TNR_OK) {
             return status;
@@ -264,32 +278,24 @@ static tnr_status confirm(const char *op, tnr_exchange *exchange, tnr_status min
 static tnr_status prepare(const char *op, tnr_world *world, const tnr_exchange_part *parts, size_t count,
                           tnr_exchange **exchange)
 {
-    TNR_TRY(check_parts(op, world, parts, count));
-    /* Without memory the partners are told by flights, which are there. */
-    tnr_exchange bare = {.world = world, .count = count, .flights = world->transfers->list};
     tnr_exchange *made = NULL;
-    for (size_t i = 0; i < count; i++) {
-        bare.flights[i] = NULL;
+    const tnr_status mine = arrange(op, world, parts, count, exchange, &made);
+    tnr_status status = tnri_roll_call(op, world, parts, count, mine);
+    if (mine == TNR_OK && world->poison == TNR_OK) {
+        status = confirm(op, made, agree(op, made, status));
     }
-    const tnr_status lack = make(op, world, count, &made);
-    tnr_exchange *of = lack == TNR_OK ? made : &bare;
-    tnr_status status = take_parts(op, of, parts, lack);
-    if (status == TNR_OK) {
-        status = confirm(op, of, agree(op, of));
-    }
-    if (status != TNR_OK || lack != TNR_OK) { /* no parts: nobody to tell */
-        char text[TNR_ERROR_TEXT_BYTES];
-        memcpy(text, tnr_last_error(), sizeof(text));
-        give(of);
-        return tnri_fail(status != TNR_OK ? status : lack, "%s", text);
-    }
-    for (size_t i = 0; i < count; i++) {
+    status = mine == TNR_OK ? status : mine; /* as it is already, said once more for analysers */
+    for (size_t i = 0; i < count && status == TNR_OK; i++) {
         tnri_flight_park(made->flights[i]);
     }
-    status = end_access(made);
+    status = status == TNR_OK ? end_access(made) : status;
     if (status != TNR_OK) {
-        give(made);
-        return status;
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, tnr_last_error(), sizeof(text));
+        if (made != NULL) {
+            give(made);
+        }
+        return tnri_fail(status, "%s", text);
     }
     tnri_dependent_add(world, &made->dependent);
     *exchange = made;
@@ -299,7 +305,6 @@ static tnr_status prepare(const char *op, tnr_world *world, const tnr_exchange_p
 tnr_status tnr_exchange_prepare(tnr_world *world, const tnr_exchange_part *parts, size_t count, tnr_exchange **exchange)
 {
     static const char *const op = "exchange_prepare";
-    TNR_REQUIRE(exchange != NULL, TNR_ERR_ARGUMENT, "%s: exchange is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
     return tnri_world_leave(world, prepare(op, world, parts, count, exchange));
 }
@@ -414,8 +419,12 @@ tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done)
     static const char *const op = "exchange_test";
     TNR_REQUIRE(exchange != NULL && done != NULL, TNR_ERR_ARGUMENT, "%s: exchange or done is NULL", op);
     tnr_world *world = exchange->world;
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = exchange->under_way ? tnri_world_progress(world) : TNR_OK;
+    tnr_status status = tnri_world_enter(op, world);
+    if (status != TNR_OK) {
+        *done = *done || (status != TNR_ERR_BUSY && world->poison != TNR_OK); /* by whatever call it ended */
+        return status;
+    }
+    status = exchange->under_way ? tnri_world_progress(world) : TNR_OK;
     bool over = true;
     for (size_t i = 0; i < exchange->count && exchange->under_way; i++) {
         over = over && exchange->flights[i]->state == TNRI_FLIGHT_OVER;

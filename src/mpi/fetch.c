@@ -37,6 +37,18 @@ enum { PEER_START_BYTES = 1024, REMOTE_START_BYTES = 16384 };
 /* What is read out of a neighbour's memory to be sorted out here stays in the second-level cache meanwhile. */
 enum { PEER_BUFFER_BYTES = 256 * 1024 };
 
+/* Without zeros where nobody looks: a small fetch takes no longer than these. */
+static void fetch_begin(fetch *of, const char *op, tnr_world *world)
+{
+    of->op = op;
+    of->world = world;
+    of->from = NULL;
+    of->stuck = false;
+    of->away = NULL;
+    of->pack = NULL;
+    of->failed = TNR_OK;
+}
+
 /* ---- Pieces --------------------------------------------------------------------------------------------------------------------------- */
 
 static void make_plan(const fetch *of, const tnr_view *target, char *data, uint64_t most, uint64_t start_bytes,
@@ -369,7 +381,8 @@ tnr_status tnr_group_fetch(tnr_world *world, const tnr_group *group, tnr_slot sl
     static const char *const op = "group_fetch";
     TNR_REQUIRE(domain != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: domain or result is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
-    fetch of = {.op = op, .world = world};
+    fetch of;
+    fetch_begin(&of, op, world);
     tnr_tensor *made = NULL;
     const tnr_status status = fetch_new(&of, group, slot, domain, &made);
     tnri_pack_give(world, of.pack);
@@ -394,7 +407,11 @@ static tnr_status fetch_into(fetch *of, const tnr_group *group, tnr_slot slot, c
     }
     TNR_REQUIRE(same, TNR_ERR_SHAPE, "%s: the view has not the shape of slot %llu (rank %d, that one %d)", of->op,
                 TNRI_LLU(slot.index), (int)target->rank, (int)of->item.dimensions);
-    tnri_operand operands[2] = {{.view = target, .write = true}, {.view = &source, .write = false}};
+    tnri_operand operands[2];
+    operands[0].view = target;
+    operands[0].write = true;
+    operands[1].view = &source;
+    operands[1].write = false;
     TNR_TRY(tnr_provider.access_begin_away(of->op, operands, own ? 2 : 1, TNRI_APART));
     const tnr_tensor *root = target->root;
     of->away = root->access == TNR_ACCESS_NONE ? root : NULL;
@@ -418,9 +435,9 @@ tnr_status tnr_group_fetch_into(tnr_world *world, const tnr_group *group, tnr_sl
     static const char *const op = "group_fetch_into";
     TNR_REQUIRE(view != NULL, TNR_ERR_ARGUMENT, "%s: view is NULL", op);
     TNR_TRY(tnri_world_enter(op, world));
-    fetch of = {.op = op, .world = world};
-    const tnr_view target = view->view;
-    const tnr_status status = fetch_into(&of, group, slot, &target);
+    fetch of;
+    fetch_begin(&of, op, world);
+    const tnr_status status = fetch_into(&of, group, slot, &view->view);
     tnri_pack_give(world, of.pack);
     return tnri_world_leave(world, status);
 }

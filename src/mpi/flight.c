@@ -168,25 +168,39 @@ static tnr_status step_all(tnr_world *world, const tnri_flight *but, bool *moved
 
 tnr_status tnri_world_move(tnr_world *world, bool *moved) { return step_all(world, NULL, moved); }
 
-tnr_status tnri_world_progress(tnr_world *world)
-{
-    bool moved = false;
-    return step_all(world, NULL, &moved);
-}
-
 /* ---- Waiting -------------------------------------------------------------------------------------------------------------------------- */
 
 /* Looks in vain between two at the other flights, at MPI and at the clock, where the core is given away too, which may take milliseconds. */
 enum { OTHERS = 8, PROGRESS = 256, CLOCK = 512, CLOCK_YIELDING = 16 };
+
+/*
+ * A receive for which there is no room among headers that came before their receives. It alone fails, for nobody knows of it, and others may
+ * be begun; what several ranks do together ends the world.
+ */
+static tnr_status choked(const tnri_flight *flight)
+{
+    const tnr_status status =
+        tnri_fail(TNR_ERR_MEMORY,
+                  "%s: the world's home has no room for the headers of transfers from rank %d that came before their "
+                  "receives; those must be received first, or the home be larger: tnr_world_need",
+                  flight->op, flight->peer);
+    const bool together = flight->prepared || flight->channel == TNRI_CHANNEL_COLLECTIVE;
+    return together ? tnri_world_poison(flight->world, status) : status;
+}
+
+static const char *awaited(const tnri_flight *flight)
+{
+    return flight->kind != TNRI_SEND              ? "a transfer from"
+           : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
+                                                  : "bytes to be taken by";
+}
 
 static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
 {
     const tnr_world *world = flight->world;
     char why[TNR_ERROR_TEXT_BYTES];
     const bool all = flight->channel == TNRI_CHANNEL_COLLECTIVE;
-    const char *what = flight->kind != TNRI_SEND              ? "a transfer from"
-                       : flight->state == TNRI_FLIGHT_WAITING ? "an answer of"
-                                                              : "bytes to be taken by";
+    const char *what = awaited(flight);
     const tnri_outlook outlook = tnri_world_watch(world, all ? -1 : flight->peer, patience, why);
     TNR_REQUIRE(!all || outlook != TNRI_WAIT_LOST, TNR_ERR_PEER,
                 "%s: rank %d waits for %s rank %d, as all wait for all; %s", flight->op, world->rank, what,
@@ -195,6 +209,32 @@ static tnr_status watch(const tnri_flight *flight, tnri_patience *patience)
                 flight->op, world->rank, what, flight->peer, flight->channel, why);
     TNR_REQUIRE(outlook != TNRI_WAIT_LATE, TNR_ERR_PEER, "%s: rank %d has waited %llu ms for %s rank %d on channel %d",
                 flight->op, world->rank, TNRI_LLU(patience->waited), what, flight->peer, flight->channel);
+    return TNR_OK;
+}
+
+tnr_status tnri_world_progress(tnr_world *world)
+{
+    tnri_flights *room = world->transfers;
+    char why[TNR_ERROR_TEXT_BYTES];
+    bool moved = false;
+    TNR_TRY(tnri_world_move(world, &moved));
+    const uint64_t now = moved ? room->watched : tnri_milliseconds();
+    if (now - room->watched < TNRI_WATCH_MS) {
+        return TNR_OK;
+    }
+    const int before = room->lost;
+    room->watched = now;
+    room->lost = -1;
+    for (const tnri_flight *flight = world->flights; flight != NULL && room->lost < 0; flight = flight->next) {
+        if (flight->state != TNRI_FLIGHT_OVER && tnri_world_lost(world, flight->peer, flight->peer == before, why)) {
+            room->lost = flight->peer;
+            if (room->lost == before) { /* what it sent before has had its time to come */
+                return tnri_world_poison(
+                    world, tnri_fail(TNR_ERR_PEER, "%s: rank %d waits for %s rank %d on channel %d; %s", flight->op,
+                                     world->rank, awaited(flight), flight->peer, flight->channel, why));
+            }
+        }
+    }
     return TNR_OK;
 }
 
@@ -220,13 +260,9 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
             TNR_TRY(step_all(world, flight, &others));
             moved = moved || others;
         }
-        if (flight->peer == world->rank && flight->state == TNRI_FLIGHT_WAITING && flight->kind == TNRI_SEND) {
-            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no receive",
-                             flight->op, world->rank, flight->channel);
-        }
         if (flight->peer == world->rank && flight->state == TNRI_FLIGHT_WAITING) {
-            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no send",
-                             flight->op, world->rank, flight->channel);
+            return tnri_fail(TNR_ERR_BUSY, "%s: rank %d waits for itself on channel %d, where it has begun no %s",
+                             flight->op, world->rank, flight->channel, flight->kind == TNRI_SEND ? "receive" : "send");
         }
         if (moved) {
             idle = 0;
@@ -244,6 +280,9 @@ tnr_status tnri_flight_wait(tnri_flight *flight)
             (void)sched_yield();
         }
         if (idle % (yields ? CLOCK_YIELDING : CLOCK) == 0) {
+            if (tnri_mail_choked(flight)) {
+                return choked(flight);
+            }
             const tnr_status status = watch(flight, &patience);
             if (status != TNR_OK) {
                 return tnri_world_poison(world, status);
@@ -278,30 +317,28 @@ tnr_status tnri_flight_settle(tnri_flight *flight)
 
 /* ---- The end of a world ----------------------------------------------------------------------------------------------------------------- */
 
-/* Cancel what can be, and let go of what is over. */
-static void call_off(MPI_Request *request, bool cancels)
+bool tnri_request_call_off(MPI_Request *request, bool cancels, uint64_t until)
 {
-    bool done = false;
-    if (*request != MPI_REQUEST_NULL && cancels) {
+    if (*request != MPI_REQUEST_NULL && cancels && tnri_mpi_running()) {
         (void)MPI_Cancel(request);
     }
-    (void)tnri_request_test("world_destroy", request, MPI_STATUS_IGNORE, &done);
+    for (bool done = false; *request != MPI_REQUEST_NULL && tnri_mpi_running();) {
+        (void)tnri_request_test("world_destroy", request, MPI_STATUS_IGNORE, &done);
+        if (!done && tnri_milliseconds() > until) {
+            break;
+        }
+    }
+    return *request == MPI_REQUEST_NULL;
 }
 
 void tnri_flight_call_off(tnri_flight *flight)
 {
-    enum { STOP_MS = 50 };
-    const uint64_t begin = tnri_milliseconds();
+    const uint64_t until = tnri_milliseconds() + TNRI_CALL_OFF_MS;
     const bool receives = flight->kind != TNRI_SEND;
-    for (bool first = true; tnri_flight_is_active(flight); first = false) {
-        if (!tnri_mpi_running() || tnri_milliseconds() - begin > STOP_MS) {
-            return;
-        }
-        call_off(&flight->header_request, first && receives);
-        call_off(&flight->answer_request, first && !receives);
-        for (int i = 0; i < TNRI_MESSAGES_AT_ONCE; i++) {
-            call_off(&flight->messages.requests[i], first && receives);
-        }
+    (void)tnri_request_call_off(&flight->header_request, receives, until);
+    (void)tnri_request_call_off(&flight->answer_request, !receives, until);
+    for (int i = 0; i < TNRI_MESSAGES_AT_ONCE; i++) {
+        (void)tnri_request_call_off(&flight->messages.requests[i], receives, until);
     }
 }
 

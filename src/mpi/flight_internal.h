@@ -8,7 +8,7 @@
  *   flight.c          stepping, waiting, settling
  *   flight_message.c  payload by MPI messages                  flight_self.c   a rank to itself  flight_ticket.c  tickets
  *   near_mail.c       headers through shared memory            transfer.c      the public calls
- *   near_lane.c       payload through shared memory            exchange.c      transfers that repeat
+ *   near_lane.c       payload through shared memory            exchange.c, exchange_roll.c       transfers that repeat
  *
  *   WAITING --accepted--> MOVING --all moved--> CLOSING --requests over--> OVER
  *      |    --refused---------------------------->'
@@ -128,6 +128,20 @@ struct tnri_flight {
     uint32_t wire_length;
 };
 
+/* What a rank has with another in an exchange that it prepares, as the other is told. */
+typedef struct tnri_roll_words {
+    uint64_t sends;
+    uint64_t receives;
+    uint64_t sent; /* channels of the sends, together */
+    uint64_t received;
+} tnri_roll_words;
+typedef struct tnri_roll {
+    tnri_roll_words mine;
+    MPI_Request request;
+    bool named;
+    bool refused; /* by that rank, or what it has does not fit: no part with it is begun */
+} tnri_roll;
+
 /* What a world's flights stand on; world->free_flights and world->flights are lists of these. */
 typedef struct tnri_flights {
     tnr_block record;
@@ -136,7 +150,12 @@ typedef struct tnri_flights {
     tnri_flight *parked; /* prepared, not under way */
     uint32_t prepared;   /* flights of exchanges */
     uint32_t spins;      /* looks in vain before the core is given away */
-    tnri_flight **list;  /* room to name all of them: of an exchange that has no memory of its own */
+    uint64_t watched;    /* ms of the last look for the dead by calls that do not wait */
+    int lost;            /* who was lost at that look; -1: nobody */
+    bool stuck;          /* a request that never ended may still be at what follows */
+    tnri_roll *rolls;    /* by rank */
+    char roll_told[TNR_ERROR_TEXT_BYTES];
+    char roll_heard[TNR_ERROR_TEXT_BYTES];
     tnri_flight flights[];
 } tnri_flights;
 
@@ -177,6 +196,9 @@ void tnri_pack_give(tnr_world *world, tnri_pack *pack);
 /* MPI_Test that counts; *done for a null request. */
 tnr_status tnri_request_test(const char *op, MPI_Request *request, MPI_Status *status, bool *done);
 void tnri_request_count(void); /* one more is active */
+/* The world has ended: cancel a receive, and let go of a request as soon as it is over; false: it is not by then. */
+enum { TNRI_CALL_OFF_MS = 50 };
+bool tnri_request_call_off(MPI_Request *request, bool cancels, uint64_t until);
 void tnri_shape_text(const int64_t *shape, int rank, char *text, size_t bytes);
 
 /* -- flight_send.c, flight_receive.c, flight_self.c, flight_message.c, near_lane.c: steps; *moved when something went on -- */
@@ -202,7 +224,6 @@ tnr_status tnri_receive_header(tnri_flight *flight, int length);
 
 /* How this end's payload goes as messages, and of how many bytes it wants them, at most `most`. */
 tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream);
-int tnri_messages_tag(const tnri_flight *flight);
 uint64_t tnri_messages_propose(const tnri_flight *flight, uint64_t most);
 /* What can fail without anything having moved: buffers. */
 tnr_status tnri_messages_prepare(tnri_flight *flight);
@@ -227,6 +248,8 @@ void tnri_mail_post(tnri_flight *flight, bool *moved);
 tnr_status tnri_mail_kept(tnri_flight *flight);
 /* Take what a rank of this node has posted. */
 tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved);
+/* Does a receive wait for what cannot come, because all room for headers is taken by those of other channels? */
+bool tnri_mail_choked(const tnri_flight *flight);
 void tnri_mail_end(tnr_world *world);
 /* Bytes of each of the *sheets that so many headers without a receive need. */
 uint64_t tnri_mail_sheets(uint64_t headers, uint64_t *sheets);
@@ -234,6 +257,15 @@ uint64_t tnri_mail_sheets(uint64_t headers, uint64_t *sheets);
 /* -- exchange.c -- */
 
 uint64_t tnri_exchange_bytes(uint64_t parts);
+
+/* -- exchange_roll.c -- */
+
+/*
+ * Tell all ranks that the parts name, and hear of them; `mine`: what this rank can. It gets its own failure back, else TNR_ERR_PEER of the
+ * first rank that cannot, or has other parts with this one: tnri_roll.refused. Or the world has ended.
+ */
+tnr_status tnri_roll_call(const char *op, tnr_world *world, const tnr_exchange_part *parts, size_t count,
+                          tnr_status mine);
 
 /* -- near_lane.c -- */
 
@@ -246,12 +278,16 @@ tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved);
 void tnri_cargo_choose(tnri_flight *flight);
 /* The sender hears of that. */
 void tnri_cargo_answered(tnri_flight *flight);
-void tnri_cargo_restart(tnri_flight *flight);  /* the same again: counts in the lane go on */
-void tnri_cargo_accepted(tnri_flight *flight); /* a send's slots are no guess any more */
-void tnri_cargo_sent(tnri_flight *flight);     /* all pieces were taken: how did it go there? */
-void tnri_cargo_end(tnri_flight *flight);      /* a send's slots are had back */
+void tnri_cargo_restart(tnri_flight *flight); /* the same again: counts in the lane go on */
+void tnri_cargo_sent(tnri_flight *flight);    /* all pieces were taken: how did it go there? */
+void tnri_cargo_end(tnri_flight *flight);     /* a send's slots are had back */
 
 extern const tnri_ticket_class tnri_flight_tickets;
+
+static inline int tnri_answer_tag(const tnri_flight *flight)
+{
+    return tnri_tag(TNRI_TAG_ANSWER, TNRI_TAG_NUMBERS, flight->number);
+}
 
 /* Headers of transfers that are being prepared have tags of their own. */
 static inline int tnri_header_tag(const tnri_flight *flight)

@@ -61,7 +61,7 @@ tnr_status tnri_messages_prepare(tnri_flight *flight)
     return TNR_OK;
 }
 
-int tnri_messages_tag(const tnri_flight *flight)
+static int data_tag(const tnri_flight *flight)
 {
     return flight->prepared ? tnri_tag(TNRI_TAG_EXCHANGE, TNRI_TAG_EXCHANGES, flight->number)
                             : tnri_tag(TNRI_TAG_DATA, TNRI_TAG_NUMBERS, flight->number);
@@ -80,7 +80,7 @@ tnr_status tnri_messages_begin(tnri_flight *flight, uint64_t most)
     messages->most = most;
     messages->count = tnri_chunk_count(stream->bytes, most);
     tnri_messages_restart(flight);
-    messages->tag = tnri_messages_tag(flight);
+    messages->tag = data_tag(flight);
     messages->at_once = flight->path == TNR_PATH_PACKED ? TNRI_PACKS : TNRI_MESSAGES_AT_ONCE;
     if (flight->path == TNR_PATH_DERIVED && messages->type == MPI_DATATYPE_NULL &&
         (messages->count > 1 || flight->prepared) && (most % slice_bytes(stream) == 0 || messages->count == 1)) {
@@ -247,7 +247,7 @@ static tnr_status verdict_step(tnri_flight *flight, bool *moved)
     tnri_messages *messages = &flight->messages;
     tnri_answer *answer = &flight->answer;
     const bool sends = flight->kind == TNRI_SEND;
-    const int tag = TNRI_TAG_ANSWER + (int)(flight->number % TNRI_TAG_NUMBERS);
+    const int tag = tnri_answer_tag(flight);
     const MPI_Comm comm = flight->world->comm;
     bool done = false;
     if (messages->verdict == TNRI_LATE_DUE) {

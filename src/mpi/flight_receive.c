@@ -94,7 +94,7 @@ static tnr_status answer(tnri_flight *flight, tnr_status status, uint64_t messag
         memcpy(flight->answer.text, text, bytes);
         length += (int)bytes;
     }
-    const int tag = TNRI_TAG_ANSWER + (int)(flight->number % TNRI_TAG_NUMBERS);
+    const int tag = tnri_answer_tag(flight);
     TNR_TRY(tnri_mpi(
         flight->op, "MPI_Isend",
         MPI_Isend(&flight->answer, length, MPI_BYTE, flight->peer, tag, flight->world->comm, &flight->answer_request)));

@@ -23,31 +23,33 @@ static uint64_t wire_room(const tnr_world_options *options)
 }
 
 /* The flights themselves, before their wires. */
-static uint64_t head_bytes(uint64_t count)
+static uint64_t head_bytes(uint64_t count, int size)
 {
-    return (sizeof(tnri_flights) + count * (sizeof(tnri_flight) + sizeof(tnri_flight *)) + 63U) & ~UINT64_C(63);
+    return (sizeof(tnri_flights) + count * sizeof(tnri_flight) + (uint64_t)size * sizeof(tnri_roll) + 63U) &
+           ~UINT64_C(63);
 }
 
 uint64_t tnri_flights_count(const tnr_world_options *options) { return (uint64_t)options->tickets + SPARE; }
 
-uint64_t tnri_flights_bytes(const tnr_world_options *options)
+uint64_t tnri_flights_bytes(const tnr_world_options *options, int size)
 {
     const uint64_t count = tnri_flights_count(options);
-    return head_bytes(count) + count * wire_room(options);
+    return head_bytes(count, size) + count * wire_room(options);
 }
 
 tnr_status tnri_flights_make(tnr_world *world)
 {
     const uint64_t count = tnri_flights_count(&world->options);
-    const uint64_t head = head_bytes(count);
+    const uint64_t head = head_bytes(count, world->size);
     tnr_block record;
-    TNR_TRY(tnr_provider.record_take(world->home, tnri_flights_bytes(&world->options), &record));
+    TNR_TRY(tnr_provider.record_take(world->home, tnri_flights_bytes(&world->options, world->size), &record));
     tnri_flights *room = record.address;
     memset(room, 0, head);
     room->record = record;
     room->count = (uint32_t)count;
-    room->list = (tnri_flight **)(void *)(room->flights + count);
+    room->rolls = (tnri_roll *)(void *)(room->flights + count);
     room->spins = sysconf(_SC_NPROCESSORS_ONLN) >= world->node_size ? SPINS : SPINS_CROWDED;
+    room->lost = -1;
     world->transfers = room;
     world->flights = NULL;
     world->free_flights = NULL;
@@ -194,6 +196,7 @@ void tnri_flights_free(tnr_world *world)
         return;
     }
     if (!tnri_mpi_running()) { /* nobody writes any more */
+        room->stuck = false;
         while (world->flights != NULL) {
             tnri_flight *flight = world->flights;
             flight->lane = NULL;
@@ -212,7 +215,7 @@ void tnri_flights_free(tnr_world *world)
     }
     world->free_flights = NULL;
     world->transfers = NULL;
-    if (world->flights == NULL) { /* else MPI may still write into it */
+    if (world->flights == NULL && !room->stuck) { /* else MPI may still write into it */
         const tnr_block record = room->record;
         tnr_provider.record_give(world->home, &record);
     }

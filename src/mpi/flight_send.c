@@ -62,7 +62,7 @@ static uint32_t write_header(tnri_flight *flight, bool eager, uint64_t chunk)
 
 static tnr_status post_answer(tnri_flight *flight)
 {
-    const int tag = TNRI_TAG_ANSWER + (int)(flight->number % TNRI_TAG_NUMBERS);
+    const int tag = tnri_answer_tag(flight);
     TNR_TRY(tnri_mpi(flight->op, "MPI_Irecv",
                      MPI_Irecv(&flight->answer, (int)sizeof(flight->answer), MPI_BYTE, flight->peer, tag,
                                flight->world->comm, &flight->answer_request)));

@@ -116,4 +116,12 @@ typedef struct tnri_publication {
     uint32_t window_count;
 } tnri_publication;
 
+/* -- publish_words.c -- */
+
+/* One descriptor. */
+enum { TNRI_ITEM_WORDS = 17 + TNRI_GROUP_SOURCE_WORDS + 2 * TNR_MAX_RANK };
+void tnri_item_encode(const tnri_group_item *item, uint64_t *words);
+/* TNR_ERR_MPI when they are no descriptor of this rank. */
+tnr_status tnri_item_decode(const char *op, int rank, const uint64_t *words, tnri_group_item *item);
+
 #endif /* TENURE_MPI_GROUP_INTERNAL_H */

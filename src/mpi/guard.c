@@ -155,14 +155,11 @@ bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why)
     return false;
 }
 
-/* Milliseconds between two looks for the dead. */
-enum { WATCH_MS = 50 };
-
 tnri_outlook tnri_world_watch(const tnr_world *world, int peer, tnri_patience *patience, char *why)
 {
     const uint64_t now = tnri_milliseconds();
     patience->since = patience->since == 0 ? now : patience->since;
-    if (now - patience->watched < WATCH_MS) {
+    if (now - patience->watched < TNRI_WATCH_MS) {
         return TNRI_WAIT_ON;
     }
     patience->watched = now;

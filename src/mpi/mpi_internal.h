@@ -7,10 +7,10 @@
  *   guard.c      who may call now; MPI's errors; poison        vote.c      all ranks agree, or all hear why not; how each
  *   vote_over.c  the same while there is no world              collective call begins
  *   stream.c     a view as a stream of elements                flight.c    transfers between two ranks, and their tickets
- *   near.c       shared memory of a node's ranks               exchange.c  prepared transfers
+ *   near.c       shared memory of a node's ranks               exchange*.c prepared transfers
  *   segment.c    a new piece of shared memory
  *   collective*.c, broadcast.c, combine.c, parts.c, redistribute.c: all ranks at once; distribution.c: pure
- *   publish.c, fetch.c, window.c, share.c
+ *   publish.c, publish_words.c, fetch.c, fetch_plan.c, window.c, share.c
  *
  * The core is reached through tnr_provider alone.
  */
@@ -116,8 +116,6 @@ char *tnri_stream_at(const tnri_stream *stream, uint64_t begin);
 tnr_status tnri_stream_type(const char *op, const tnri_stream *stream, uint64_t begin, uint64_t bytes,
                             MPI_Datatype *type);
 void tnri_stream_type_free(MPI_Datatype *type);
-/* Largest span from `begin` that has at most `most` bytes and is one box: whole slices, or part of one; >= one element. */
-uint64_t tnri_stream_span(const tnri_stream *stream, uint64_t begin, uint64_t most);
 /* A good size of all messages but the last: whole outer slices that fit `most`, else whole elements; >= one element. */
 uint64_t tnri_stream_message(const tnri_stream *stream, uint64_t most);
 
@@ -159,6 +157,7 @@ static inline void tnri_even_part(int64_t extent, int parts, int part, int64_t *
 enum {
     TNRI_TAG_HEADER = 0, /* + channel */
     TNRI_TAG_VOTE = 3072,
+    TNRI_TAG_ROLL = 3073,
     TNRI_TAG_ANSWER = 4096, /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_DATA = 16384,  /* + number % TNRI_TAG_NUMBERS */
     TNRI_TAG_NUMBERS = 8192,
@@ -263,6 +262,8 @@ tnr_status tnri_world_enter(const char *op, tnr_world *world);
  * this world by the answer then, and the node hears what `peer` said.
  */
 bool tnri_world_lost(const tnr_world *world, int peer, bool sure, char *why);
+/* Milliseconds between two looks for the dead. */
+enum { TNRI_WATCH_MS = 50 };
 /* How long a rank has waited, and for whom in vain. All zero: not yet. */
 typedef struct tnri_patience {
     uint64_t since;   /* ms of the first look in vain */
@@ -378,18 +379,16 @@ tnr_status tnri_world_options_take(const char *op, const tnr_world_options *give
 void tnri_world_bytes(int size, uint64_t *record, uint64_t *room);
 void tnri_dependent_add(tnr_world *world, tnri_dependent *dependent);
 void tnri_dependent_remove(tnr_world *world, tnri_dependent *dependent);
-/* MPI_Comm_free and the count; MPI_COMM_NULL is fine. */
-tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm);
 
 /* -- flight.c -- */
 
-/* Let everything in flight go on a little. */
+/* Let everything in flight go on a little, without waiting: when nothing moved, is one lost whom anything is with? That ends the world. */
 tnr_status tnri_world_progress(tnr_world *world);
-/* The same; true in *moved when anything did. */
+/* Only go on; true in *moved when anything did. */
 tnr_status tnri_world_move(tnr_world *world, bool *moved);
 tnr_status tnri_flights_make(tnr_world *world); /* room for options.tickets */
 uint64_t tnri_flights_count(const tnr_world_options *options);
-uint64_t tnri_flights_bytes(const tnr_world_options *options);
+uint64_t tnri_flights_bytes(const tnr_world_options *options, int size);
 /* Before shared memory and communicators go: what a poisoned world still has in flight is called off as far as MPI lets us. */
 void tnri_flights_stop(tnr_world *world);
 void tnri_flights_free(tnr_world *world);

@@ -4,7 +4,7 @@
  *
  * One segment for all of a world's ranks on a node, a part for each: lanes, slots, a ring of headers from each of the others, and a notice
  * that its world has ended. It is POSIX shared memory, not an MPI window: freeing a window is collective, destroying a world is not, and this segment can go back after MPI_Finalize too. It has no
- * name any more once all have mapped it, so that nothing is left behind however a process ends, but in the milliseconds between.
+ * name any more once all have opened it, which is before any page of it is taken: however a process ends, no memory is left behind.
  *
  * Guarantees: pages are reserved when the world is made (a full /dev/shm is no bus error later), each part by its own rank. Where the
  * system does not lend the memory, or only some ranks reach it, transfers go by messages.
@@ -71,7 +71,7 @@ static int create_segment(tnri_segment_name name, size_t bytes)
 static bool map_segment(const tnr_world *world, tnri_near *near, int file)
 {
     const off_t begin = (off_t)(near->part * (uint64_t)world->node_rank);
-    if (file < 0 || posix_fallocate(file, begin, (off_t)near->part) != 0) {
+    if (posix_fallocate(file, begin, (off_t)near->part) != 0) {
         return false;
     }
     void *mapping = mmap(NULL, near->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -82,7 +82,17 @@ static bool map_segment(const tnr_world *world, tnri_near *near, int file)
     return true;
 }
 
-/* Collective over the node: *all when every rank has it mapped. */
+/* Collective over the node. */
+static tnr_status all_of_node(const char *op, const tnr_world *world, bool mine, bool *all)
+{
+    const int here = mine ? 1 : 0;
+    int least = 0;
+    TNR_TRY(tnri_mpi(op, "MPI_Allreduce", MPI_Allreduce(&here, &least, 1, MPI_INT, MPI_MIN, world->node)));
+    *all = least == 1;
+    return TNR_OK;
+}
+
+/* Collective over the node: *all when every rank has it mapped. The name goes before any memory is taken. */
 static tnr_status map_together(const char *op, const tnr_world *world, tnri_near *near, bool willing, bool *all)
 {
     tnri_segment_name name = "";
@@ -94,18 +104,22 @@ static tnr_status map_together(const char *op, const tnr_world *world, tnri_near
     if (status == TNR_OK && world->node_rank != 0 && willing && name[0] != '\0') {
         file = shm_open(name, O_RDWR, 0);
     }
-    int mine = status == TNR_OK && willing && map_segment(world, near, file) ? 1 : 0;
-    int least = 0;
-    if (file >= 0) {
-        (void)close(file);
-    }
-    if (status == TNR_OK) {
-        status = tnri_mpi(op, "MPI_Allreduce", MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, world->node));
-    }
+    *all = false;
+    status = status == TNR_OK ? all_of_node(op, world, file >= 0, all) : status;
     if (world->node_rank == 0 && name[0] != '\0') {
         (void)shm_unlink(name);
     }
-    *all = status == TNR_OK && least == 1;
+    if (*all) {
+        status = tnri_mpi(op, "MPI_Barrier", MPI_Barrier(world->node)); /* it has no name any more */
+        *all = status == TNR_OK;
+    }
+    if (*all) {
+        status = all_of_node(op, world, map_segment(world, near, file), all);
+        *all = *all && status == TNR_OK;
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
     return status;
 }
 
@@ -117,7 +131,7 @@ static tnr_status try_reading(const char *op, const tnr_world *world, tnri_near 
     tnri_lane *own = first_lane(near, world->node_rank);
     own->address = (uint64_t)(uintptr_t)&word;
     TNR_TRY(tnri_mpi(op, "MPI_Barrier", MPI_Barrier(world->node)));
-    int mine = 0;
+    bool mine = false;
     for (int rank = 0; rank < world->size; rank++) {
         const tnri_peer *peer = &world->peers[rank];
         uint64_t seen = 0;
@@ -126,10 +140,8 @@ static tnr_status try_reading(const char *op, const tnr_world *world, tnri_near 
             mine = tnri_peer_read(peer->pid, &span, 1) && seen == word;
         }
     }
-    int least = 0;
-    TNR_TRY(tnri_mpi(op, "MPI_Allreduce", MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, world->node)));
+    TNR_TRY(all_of_node(op, world, mine, &near->reads));
     own->address = 0;
-    near->reads = least == 1;
     return TNR_OK;
 }
 

@@ -50,7 +50,9 @@ _Static_assert(sizeof(tnri_mail) == 256 && TNRI_MAIL_BYTES >= sizeof(tnri_header
 typedef struct tnri_ends {
     uint32_t tail;
     uint32_t head;
-    uint32_t held; /* slots of this rank that lie ready for it, in sends that it has accepted */
+    uint32_t taken; /* of the entries from head on, those that are empty again: bit 0 is head's */
+    bool choked;    /* the ring is full of headers without a receive, and the home has no room for them */
+    uint32_t held;  /* slots of this rank that lie ready for it, in sends that it has accepted */
 } tnri_ends;
 
 struct tnri_near {

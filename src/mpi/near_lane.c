@@ -152,6 +152,18 @@ static uint32_t fill_slot(tnri_flight *flight, uint32_t slot)
     return slot | TNRI_SLOT_TEXT;
 }
 
+/* Its slots are no guess any more. */
+static void accepted(tnri_flight *flight)
+{
+    tnri_cargo *cargo = &flight->cargo;
+    if (cargo->guessing) {
+        const uint32_t slots = (uint32_t)(cargo->moved - cargo->freed);
+        flight->world->near->guessed -= slots;
+        hold(flight, (int)slots);
+        cargo->guessing = false;
+    }
+}
+
 void tnri_cargo_send_step(tnri_flight *flight, bool *moved)
 {
     tnri_near *near = flight->world->near;
@@ -168,7 +180,7 @@ void tnri_cargo_send_step(tnri_flight *flight, bool *moved)
     }
     const uint64_t upto = cargo->freed + (uint32_t)(taken - (uint32_t)cargo->freed);
     if (upto > cargo->freed && upto <= cargo->moved) {
-        tnri_cargo_accepted(flight);
+        accepted(flight);
         free_slots(flight, upto);
         *moved = true;
     }
@@ -257,20 +269,9 @@ tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved)
     return TNR_OK;
 }
 
-void tnri_cargo_accepted(tnri_flight *flight)
-{
-    tnri_cargo *cargo = &flight->cargo;
-    if (cargo->guessing) {
-        const uint32_t slots = (uint32_t)(cargo->moved - cargo->freed);
-        flight->world->near->guessed -= slots;
-        hold(flight, (int)slots);
-        cargo->guessing = false;
-    }
-}
-
 void tnri_cargo_answered(tnri_flight *flight)
 {
-    tnri_cargo_accepted(flight);
+    accepted(flight);
     flight->cargo.reads = flight->lane->reads != 0 && flight->lane->address != 0;
 }
 

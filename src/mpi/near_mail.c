@@ -3,8 +3,9 @@
  * Headers between ranks of one node: a small ring in shared memory for each ordered pair of ranks, in the receiver's part, written by
  * the sender and emptied by the receiver. Payloads that fit an entry come along.
  *
- * Guarantees: transfers of one channel between two ranks are matched in order: entries are taken in order, handed to the oldest receive that waits
- * for their channel, and kept in order where none does. A full ring makes senders wait, in order; nothing is lost or overwritten.
+ * Guarantees: transfers of one channel between two ranks are matched in order: entries are handed to the oldest receive that waits
+ * for their channel, and kept in order where none does; without memory for that they stay where they are, and are looked past. A full ring
+ * makes senders wait, in order; nothing is lost or overwritten.
  */
 #include "flight_internal.h"
 
@@ -137,37 +138,78 @@ tnr_status tnri_mail_kept(tnri_flight *flight)
     return TNR_OK;
 }
 
-tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved)
+/* The entry that is `ahead` of the first is empty again. */
+static void release(tnri_ends *ends, tnri_mail *entry, uint32_t ahead)
+{
+    atomic_store_explicit(&entry->full, 0U, memory_order_release);
+    ends->taken |= 1U << ahead;
+    while ((ends->taken & 1U) != 0U) {
+        ends->taken >>= 1U;
+        ends->head++;
+    }
+}
+
+/* The oldest entry that a receive waits for, or that could be kept for later, of *length bytes; NULL: there is none. */
+static tnri_mail *find_entry(tnr_world *world, int peer, uint32_t *ahead, tnri_flight **flight, uint32_t *length)
 {
     tnri_near *near = world->near;
     const int sender = world->peers[peer].near;
     tnri_mail *ring = ring_of(near, world->node_rank, sender);
-    uint32_t *head = &near->ends[sender].head;
-    for (;;) {
-        tnri_mail *entry = ring + *head % TNRI_MAIL_ENTRIES;
+    tnri_ends *ends = &near->ends[sender];
+    bool keeps = true; /* when one cannot be kept no later one is, lest it be found first */
+    ends->choked = false;
+    for (*ahead = 0; *ahead < TNRI_MAIL_ENTRIES; ++*ahead) {
+        tnri_mail *entry = &ring[(ends->head + *ahead) % TNRI_MAIL_ENTRIES];
+        if ((ends->taken >> *ahead & 1U) != 0U) {
+            continue;
+        }
         if (atomic_load_explicit(&entry->full, memory_order_acquire) == 0U) {
+            return NULL;
+        }
+        *length = entry->length;
+        *flight = receive_for(world, peer, entry->tag);
+        if (*flight != NULL || *length > TNRI_MAIL_BYTES) {
+            return entry;
+        }
+        keeps = keeps && keep(world, peer, entry, *length);
+        if (keeps) {
+            return entry;
+        }
+    }
+    ends->choked = true;
+    return NULL;
+}
+
+tnr_status tnri_mail_collect(tnr_world *world, int peer, bool *moved)
+{
+    for (;;) {
+        uint32_t ahead = 0;
+        uint32_t length = 0;
+        tnri_flight *flight = NULL;
+        tnri_mail *entry = find_entry(world, peer, &ahead, &flight, &length);
+        if (entry == NULL) {
             return TNR_OK;
         }
-        const uint32_t length = entry->length;
         TNR_REQUIRE(length <= TNRI_MAIL_BYTES, TNR_ERR_MPI,
                     "shared memory: rank %d posts %llu bytes into an entry of %d", peer, TNRI_LLU(length),
                     (int)TNRI_MAIL_BYTES);
-        tnri_flight *flight = receive_for(world, peer, entry->tag);
         if (flight != NULL) {
             memcpy(flight->wire, entry->bytes, length);
-        } else if (!keep(world, peer, entry, length)) { /* what is behind it would never be found */
-            return tnri_fail(TNR_ERR_MEMORY,
-                             "the world's home has no room for the header of a transfer from rank %d, channel %d, that "
-                             "came before its receive: tnr_world_need",
-                             peer, (int)entry->tag);
         }
-        atomic_store_explicit(&entry->full, 0U, memory_order_release);
-        ++*head;
+        release(&world->near->ends[world->peers[peer].near], entry, ahead);
         *moved = true;
         if (flight != NULL) {
             TNR_TRY(tnri_receive_header(flight, (int)length));
         }
     }
+}
+
+bool tnri_mail_choked(const tnri_flight *flight)
+{
+    const tnr_world *world = flight->world;
+    const int near = world->peers[flight->peer].near;
+    return flight->kind != TNRI_SEND && flight->state == TNRI_FLIGHT_WAITING && world->near != NULL && near >= 0 &&
+           world->near->ends[near].choked;
 }
 
 void tnri_mail_end(tnr_world *world)

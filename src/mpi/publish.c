@@ -26,82 +26,6 @@ typedef struct tnri_head {
 /* An owner's bytes may be in one MPI window with so many others: Open MPI 4.1 attaches at most 32 regions to one. */
 enum { REGIONS = 30 };
 
-/* One descriptor as words: see item_encode. */
-enum { ITEM_FIXED = 17 + TNRI_GROUP_SOURCE_WORDS, ITEM_WORDS = ITEM_FIXED + 2 * TNR_MAX_RANK, ITEM_MAGIC = 0x4954454D };
-
-/* ---- Descriptors as words ------------------------------------------------------------------------------------------------------- */
-
-static uint64_t sum_of(const uint64_t *words, int count)
-{
-    uint64_t sum = UINT64_C(0x9E3779B97F4A7C15);
-    for (int index = 0; index < count; index++) {
-        sum = (sum ^ words[index]) * UINT64_C(0xD6E8FEB86659FD93);
-        sum ^= sum >> 32U;
-    }
-    return sum;
-}
-
-static void item_encode(const tnri_group_item *item, uint64_t *words)
-{
-    uint64_t *at = words;
-    *at++ = ITEM_MAGIC;
-    *at++ = 0; /* the sum */
-    *at++ = (uint64_t)item->rank;
-    *at++ = item->owner;
-    *at++ = item->owner_bytes;
-    *at++ = item->domain.process;
-    *at++ = item->domain.serial;
-    *at++ = item->allocation;
-    *at++ = (uint64_t)item->placement.kind;
-    *at++ = (uint64_t)item->placement.device;
-    *at++ = (uint64_t)item->placement.cpu_affinity;
-    *at++ = item->dtype;
-    *at++ = item->dimensions;
-    *at++ = item->byte_begin;
-    *at++ = item->byte_count;
-    *at++ = (uint64_t)item->offset;
-    *at++ = 0;
-    for (int index = 0; index < TNRI_GROUP_SOURCE_WORDS; index++) {
-        *at++ = item->source[index];
-    }
-    for (int axis = 0; axis < TNR_MAX_RANK; axis++) {
-        *at++ = (uint64_t)item->shape[axis];
-        *at++ = (uint64_t)item->strides[axis];
-    }
-    words[1] = sum_of(words + 2, ITEM_WORDS - 2);
-}
-
-/* What the core checks too (layouts, bounds, dtypes) is left to it. */
-static tnr_status item_decode(const char *op, int rank, const uint64_t *words, tnri_group_item *item)
-{
-    TNR_REQUIRE(words[0] == ITEM_MAGIC && words[1] == sum_of(words + 2, ITEM_WORDS - 2) && words[2] == (uint64_t)rank &&
-                    words[3] <= UINT32_MAX && words[8] <= TNR_MEMORY_OTHER && (int64_t)words[9] >= TNR_NONE &&
-                    (int64_t)words[9] <= INT32_MAX && (int64_t)words[10] >= TNR_NONE &&
-                    (int64_t)words[10] <= INT32_MAX && words[11] <= UINT32_MAX && words[12] <= TNR_MAX_RANK,
-                TNR_ERR_MPI, "%s: a descriptor of rank %d came damaged", op, rank);
-    memset(item, 0, sizeof(*item));
-    item->rank = rank;
-    item->owner = (uint32_t)words[3];
-    item->owner_bytes = words[4];
-    item->domain.process = words[5];
-    item->domain.serial = words[6];
-    item->allocation = words[7];
-    item->placement.kind = (tnr_memory_kind)words[8];
-    item->placement.device = (int32_t)(int64_t)words[9];
-    item->placement.cpu_affinity = (int32_t)(int64_t)words[10];
-    item->dtype = (uint32_t)words[11];
-    item->dimensions = (uint32_t)words[12];
-    item->byte_begin = words[13];
-    item->byte_count = words[14];
-    item->offset = (int64_t)words[15];
-    memcpy(item->source, words + 17, sizeof(item->source));
-    for (int axis = 0; axis < TNR_MAX_RANK; axis++) {
-        item->shape[axis] = (int64_t)words[ITEM_FIXED + 2 * axis];
-        item->strides[axis] = (int64_t)words[ITEM_FIXED + 2 * axis + 1];
-    }
-    return TNR_OK;
-}
-
 /* ---- Making and ending -------------------------------------------------------------------------------------------------------------- */
 
 static uint64_t align_up(uint64_t bytes) { return (bytes + 63U) / 64U * 64U; }
@@ -247,9 +171,9 @@ static tnr_status read_heads(const char *op, tnri_publication *of, uint64_t *ite
     *most_owners = 0;
     for (int rank = 0; rank < of->world->size; rank++) {
         TNR_REQUIRE(of->heads[rank].items <= UINT32_MAX && tnri_add_u64(*items, of->heads[rank].items, items) &&
-                        *items <= INT_MAX / ITEM_WORDS,
+                        *items <= INT_MAX / TNRI_ITEM_WORDS,
                     TNR_ERR_OVERFLOW, "%s: %llu descriptors on the first %d ranks, at most %d in all", op,
-                    TNRI_LLU(*items), rank + 1, INT_MAX / ITEM_WORDS);
+                    TNRI_LLU(*items), rank + 1, INT_MAX / TNRI_ITEM_WORDS);
         *most_owners = tnri_max_u64(*most_owners, of->heads[rank].owners);
         epoch = tnri_max_u64(epoch, of->heads[rank].epoch);
     }
@@ -343,8 +267,8 @@ static void encode_own(const tnri_publication *of, uint64_t *words)
             tnr_provider.group_owner(of->group, item.owner, &bytes)) {
             item.rank = of->world->rank;
             find_source(of, &bytes, &item);
-            item_encode(&item, words);
-            words += ITEM_WORDS;
+            tnri_item_encode(&item, words);
+            words += TNRI_ITEM_WORDS;
         }
     }
 }
@@ -365,8 +289,8 @@ static tnr_status take_directory(const tnri_publication *of, uint64_t items, dir
     const tnr_world *world = of->world;
     const uint64_t own = of->heads[world->rank].items;
     const uint64_t ints = align_up((uint64_t)world->size * sizeof(int));
-    const uint64_t at_mine = 2 * ints + align_up(items * ITEM_WORDS * sizeof(uint64_t));
-    const uint64_t at_items = at_mine + align_up(own * ITEM_WORDS * sizeof(uint64_t));
+    const uint64_t at_mine = 2 * ints + align_up(items * TNRI_ITEM_WORDS * sizeof(uint64_t));
+    const uint64_t at_items = at_mine + align_up(own * TNRI_ITEM_WORDS * sizeof(uint64_t));
     TNR_TRY(tnr_provider.record_take(world->home, at_items + (items - own) * sizeof(tnri_group_item), &made->record));
     char *base = made->record.address;
     made->counts = (int *)(void *)base;
@@ -377,7 +301,7 @@ static tnr_status take_directory(const tnri_publication *of, uint64_t items, dir
     made->item_count = (uint32_t)(items - own);
     int begin = 0;
     for (int rank = 0; rank < world->size; rank++) {
-        made->counts[rank] = (int)of->heads[rank].items * ITEM_WORDS;
+        made->counts[rank] = (int)of->heads[rank].items * TNRI_ITEM_WORDS;
         made->begins[rank] = begin;
         begin += made->counts[rank];
     }
@@ -404,8 +328,8 @@ static tnr_status trade(const char *op, tnri_publication *of, const directory *w
     for (int rank = 0; rank < world->size; rank++) {
         const uint64_t *at = words->all + words->begins[rank];
         for (uint64_t index = 0; rank != world->rank && index < of->heads[rank].items; index++) {
-            status = status == TNR_OK ? item_decode(op, rank, at, &words->items[item]) : status;
-            at += ITEM_WORDS;
+            status = status == TNR_OK ? tnri_item_decode(op, rank, at, &words->items[item]) : status;
+            at += TNRI_ITEM_WORDS;
             item++;
         }
     }

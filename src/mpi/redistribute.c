@@ -126,26 +126,51 @@ static tnr_status find_dtype(const tnri_course *course, uint64_t *dtype)
 
 /* ---- Data ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void box_of(const tnri_meeting *meeting, bool to, const tnr_view *view, char *data, tnr_view *box,
-                   char **box_data)
+/*
+ * The order in which elements go from one rank to another, as both know it: the giver's nearest ones, then the taker's, so that a piece
+ * has whole lines of memory at both ends, then the rest as the giver has it.
+ */
+static void find_order(const tnri_course *course, int giver, int taker, uint8_t *order)
+{
+    const tnri_side *give = &course->all[giver].give;
+    const tnri_side *take = &course->all[taker].take;
+    const uint8_t nearest = take->there != 0 ? take->order[0] : 0;
+    int at = 1;
+    memcpy(order, give->order, sizeof(give->order)); /* of one that gives nothing: zeros, which nobody looks at */
+    for (int axis = 1; axis < give->rank; axis++) {
+        if (give->order[axis] == nearest) {
+            order[at++] = nearest;
+        }
+    }
+    for (int axis = 1; axis < give->rank; axis++) {
+        if (give->order[axis] != nearest) {
+            order[at++] = give->order[axis];
+        }
+    }
+}
+
+static void box_of(const tnri_meeting *meeting, bool to, const uint8_t *order, const tnr_view *view, char *data,
+                   tnr_view *box, char **box_data)
 {
     int64_t offset = 0;
     *box = *view;
-    box->rank = tnri_meeting_layout(meeting, to, view->strides, &offset, box->shape, box->strides);
+    box->rank = tnri_meeting_layout(meeting, to, order, view->strides, &offset, box->shape, box->strides);
     *box_data = data + offset * (int64_t)tnr_dtype_size(view->dtype);
 }
 
 static void copy_own(tnri_course *course, const change *of)
 {
     tnri_meeting meeting;
+    uint8_t order[TNR_MAX_RANK];
+    find_order(course, course->world->rank, course->world->rank, order);
     tnri_meeting_start(&meeting, of->from->rank, of->mine_from, of->mine_to);
     while (tnri_meeting_next(&meeting)) {
         tnr_view from;
         tnr_view to;
         char *from_data = NULL;
         char *to_data = NULL;
-        box_of(&meeting, false, &course->give, course->give_data, &from, &from_data);
-        box_of(&meeting, true, &course->take, course->take_data, &to, &to_data);
+        box_of(&meeting, false, order, &course->give, course->give_data, &from, &from_data);
+        box_of(&meeting, true, order, &course->take, course->take_data, &to, &to_data);
         tnri_course_copy(course, &from, from_data, &to, to_data);
     }
 }
@@ -157,6 +182,10 @@ static tnr_status move_step(tnri_course *course, const change *of, int to, int f
     tnri_axis_part parts[TNR_MAX_RANK];
     tnri_meeting sends;
     tnri_meeting receives;
+    uint8_t send_order[TNR_MAX_RANK];
+    uint8_t receive_order[TNR_MAX_RANK];
+    find_order(course, course->world->rank, to, send_order);
+    find_order(course, from, course->world->rank, receive_order);
     bool sending = of->gives && tnri_distribution_find(of->to, to, parts);
     if (sending) {
         tnri_meeting_start(&sends, rank, of->mine_from, parts);
@@ -170,12 +199,12 @@ static tnr_status move_step(tnri_course *course, const change *of, int to, int f
         char *data = NULL;
         receiving = receiving && tnri_meeting_next(&receives);
         if (receiving) {
-            box_of(&receives, true, &course->take, course->take_data, &box, &data);
+            box_of(&receives, true, receive_order, &course->take, course->take_data, &box, &data);
             TNR_TRY(tnri_course_receive(course, &box, data, from));
         }
         sending = sending && tnri_meeting_next(&sends);
         if (sending) {
-            box_of(&sends, false, &course->give, course->give_data, &box, &data);
+            box_of(&sends, false, send_order, &course->give, course->give_data, &box, &data);
             TNR_TRY(tnri_course_send(course, &box, data, to));
         }
     }

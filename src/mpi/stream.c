@@ -226,15 +226,6 @@ tnr_status tnri_stream_copy(const tnri_stream *from, const tnri_stream *to, void
 
 /* ---- Spans and chunks ---------------------------------------------------------------------------------------------------------------- */
 
-uint64_t tnri_stream_span(const tnri_stream *stream, uint64_t begin, uint64_t most)
-{
-    tnri_boxes boxes;
-    tnri_box box;
-    const uint64_t room = tnri_max_u64(most - most % stream->element_bytes, stream->element_bytes);
-    tnri_boxes_start(&boxes, stream, begin, tnri_min_u64(room, stream->bytes - begin));
-    return tnri_boxes_next(&boxes, &box) ? box.bytes : 0;
-}
-
 uint64_t tnri_stream_message(const tnri_stream *stream, uint64_t most)
 {
     uint64_t slice = stream->element_bytes;

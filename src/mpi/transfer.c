@@ -34,51 +34,51 @@ static tnr_status undo(tnri_flight *flight, tnr_status status)
     return tnri_fail(status, "%s", world->poison_text);
 }
 
-static tnr_status start_send(const char *op, tnr_world *world, const tnr_view *view, int to, int channel,
-                             tnri_flight **flight)
+/* What a call wants: one end of a transfer. */
+typedef struct wish {
+    const char *op;
+    tnri_flight_kind kind;
+    int peer;
+    int channel;
+    const tnr_view *view; /* but for TNRI_RECEIVE_NEW, which has these: */
+    tnr_domain *domain;
+    tnr_tensor **tensor;
+} wish;
+
+static wish to_send(const char *op, const tnr_view *view, int to, int channel)
 {
-    tnri_flight *taken = NULL;
-    TNR_TRY(tnri_check_ends(op, world, to, channel));
-    TNR_TRY(tnri_flight_take(op, world, TNRI_SEND, to, channel, &taken));
-    tnr_status status = tnri_flight_lease(taken, view, false);
-    if (status == TNR_OK) {
-        status = tnri_send_begin(taken);
-    }
-    if (status != TNR_OK) {
-        return undo(taken, status);
-    }
-    *flight = taken;
-    return TNR_OK;
+    return (wish){op, TNRI_SEND, to, channel, view, NULL, NULL};
 }
 
-static tnr_status start_receive_into(const char *op, tnr_world *world, const tnr_view_mut *view, int from, int channel,
-                                     tnri_flight **flight)
+static wish to_receive_into(const char *op, const tnr_view_mut *view, int from, int channel)
 {
-    tnri_flight *taken = NULL;
-    TNR_TRY(tnri_check_ends(op, world, from, channel));
-    TNR_TRY(tnri_flight_take(op, world, TNRI_RECEIVE, from, channel, &taken));
-    tnr_status status = tnri_flight_lease(taken, view != NULL ? &view->view : NULL, true);
-    if (status == TNR_OK) {
-        status = tnri_receive_begin(taken);
-    }
-    if (status != TNR_OK) {
-        return undo(taken, status);
-    }
-    *flight = taken;
-    return TNR_OK;
+    return (wish){op, TNRI_RECEIVE, from, channel, view != NULL ? &view->view : NULL, NULL, NULL};
 }
 
-static tnr_status start_receive(const char *op, tnr_world *world, int from, int channel, tnr_domain *domain,
-                                tnr_tensor **tensor, tnri_flight **flight)
+static wish to_receive(const char *op, int from, int channel, tnr_domain *domain, tnr_tensor **tensor)
 {
+    return (wish){op, TNRI_RECEIVE_NEW, from, channel, NULL, domain, tensor};
+}
+
+static tnr_status start(tnr_world *world, const wish *of, tnri_flight **flight)
+{
+    const bool makes = of->kind == TNRI_RECEIVE_NEW;
     tnri_flight *taken = NULL;
-    TNR_TRY(tnri_check_ends(op, world, from, channel));
-    TNR_REQUIRE(domain != NULL && tensor != NULL, TNR_ERR_ARGUMENT, "%s: domain or tensor is NULL", op);
-    TNR_TRY(tnri_flight_take(op, world, TNRI_RECEIVE_NEW, from, channel, &taken));
-    tnr_provider.domain_use(domain);
-    taken->domain = domain;
-    taken->tensor = tensor;
-    const tnr_status status = tnri_receive_begin(taken);
+    tnr_status status = TNR_OK;
+    TNR_TRY(tnri_check_ends(of->op, world, of->peer, of->channel));
+    TNR_REQUIRE(!makes || (of->domain != NULL && of->tensor != NULL), TNR_ERR_ARGUMENT, "%s: domain or tensor is NULL",
+                of->op);
+    TNR_TRY(tnri_flight_take(of->op, world, of->kind, of->peer, of->channel, &taken));
+    if (makes) {
+        tnr_provider.domain_use(of->domain);
+        taken->domain = of->domain;
+        taken->tensor = of->tensor;
+    } else {
+        status = tnri_flight_lease(taken, of->view, of->kind == TNRI_RECEIVE);
+    }
+    if (status == TNR_OK) {
+        status = of->kind == TNRI_SEND ? tnri_send_begin(taken) : tnri_receive_begin(taken);
+    }
     if (status != TNR_OK) {
         return undo(taken, status);
     }
@@ -97,105 +97,76 @@ static tnr_status finish(tnri_flight *flight)
     return status == TNR_OK ? settled : tnri_fail(status, "%s", flight->world->poison_text);
 }
 
-static void make_ticket(tnri_flight *flight, tnr_ticket **ticket)
-{
-    flight->ticket.kind = &tnri_flight_tickets;
-    flight->ticketed = true;
-    flight->world->tickets++;
-    *ticket = &flight->ticket;
-}
-
 /* ---- Blocking ------------------------------------------------------------------------------------------------------------------- */
 
-tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int channel)
+static tnr_status run(tnr_world *world, const wish *of)
 {
-    static const char *const op = "world_send";
     tnri_flight *flight = NULL;
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = start_send(op, world, view, to, channel, &flight);
+    TNR_TRY(tnri_world_enter(of->op, world));
+    tnr_status status = start(world, of, &flight);
     if (status == TNR_OK) {
         status = finish(flight);
     }
     return tnri_world_leave(world, status);
+}
+
+tnr_status tnr_world_send(tnr_world *world, const tnr_view *view, int to, int channel)
+{
+    const wish of = to_send("world_send", view, to, channel);
+    return run(world, &of);
 }
 
 tnr_status tnr_world_receive_into(tnr_world *world, const tnr_view_mut *view, int from, int channel)
 {
-    static const char *const op = "world_receive_into";
-    tnri_flight *flight = NULL;
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = start_receive_into(op, world, view, from, channel, &flight);
-    if (status == TNR_OK) {
-        status = finish(flight);
-    }
-    return tnri_world_leave(world, status);
+    const wish of = to_receive_into("world_receive_into", view, from, channel);
+    return run(world, &of);
 }
 
 tnr_status tnr_world_receive(tnr_world *world, int from, int channel, tnr_domain *domain, tnr_tensor **tensor)
 {
-    static const char *const op = "world_receive";
-    tnri_flight *flight = NULL;
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = start_receive(op, world, from, channel, domain, tensor, &flight);
-    if (status == TNR_OK) {
-        status = finish(flight);
-    }
-    return tnri_world_leave(world, status);
+    const wish of = to_receive("world_receive", from, channel, domain, tensor);
+    return run(world, &of);
 }
 
 /* ---- Tickets --------------------------------------------------------------------------------------------------------------------- */
 
-tnr_status tnr_world_send_begin(tnr_world *world, const tnr_view *view, int to, int channel, tnr_ticket **ticket)
+static tnr_status begin(tnr_world *world, const wish *of, tnr_ticket **ticket)
 {
-    static const char *const op = "world_send_begin";
     tnri_flight *flight = NULL;
-    TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", op);
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = check_tickets(op, world);
+    TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", of->op);
+    TNR_TRY(tnri_world_enter(of->op, world));
+    tnr_status status = check_tickets(of->op, world);
     if (status == TNR_OK) {
-        status = start_send(op, world, view, to, channel, &flight);
+        status = start(world, of, &flight);
     }
     if (status == TNR_OK) {
-        make_ticket(flight, ticket);
+        flight->ticket.kind = &tnri_flight_tickets;
+        flight->ticketed = true;
+        world->tickets++;
+        *ticket = &flight->ticket;
         (void)tnri_world_progress(world); /* an error that ends the world is the ticket's to tell */
     }
     return tnri_world_leave(world, status);
 }
 
+tnr_status tnr_world_send_begin(tnr_world *world, const tnr_view *view, int to, int channel, tnr_ticket **ticket)
+{
+    const wish of = to_send("world_send_begin", view, to, channel);
+    return begin(world, &of, ticket);
+}
+
 tnr_status tnr_world_receive_into_begin(tnr_world *world, const tnr_view_mut *view, int from, int channel,
                                         tnr_ticket **ticket)
 {
-    static const char *const op = "world_receive_into_begin";
-    tnri_flight *flight = NULL;
-    TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", op);
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = check_tickets(op, world);
-    if (status == TNR_OK) {
-        status = start_receive_into(op, world, view, from, channel, &flight);
-    }
-    if (status == TNR_OK) {
-        make_ticket(flight, ticket);
-        (void)tnri_world_progress(world);
-    }
-    return tnri_world_leave(world, status);
+    const wish of = to_receive_into("world_receive_into_begin", view, from, channel);
+    return begin(world, &of, ticket);
 }
 
 tnr_status tnr_world_receive_begin(tnr_world *world, int from, int channel, tnr_domain *domain, tnr_tensor **tensor,
                                    tnr_ticket **ticket)
 {
-    static const char *const op = "world_receive_begin";
-    tnri_flight *flight = NULL;
-    TNR_REQUIRE(ticket != NULL, TNR_ERR_ARGUMENT, "%s: ticket is NULL", op);
-    TNR_TRY(tnri_world_enter(op, world));
-    tnr_status status = check_tickets(op, world);
-    if (status == TNR_OK) {
-        status = start_receive(op, world, from, channel, domain, tensor, &flight);
-    }
-    if (status == TNR_OK) {
-        make_ticket(flight, ticket);
-        (void)tnri_world_progress(world);
-    }
-    return tnri_world_leave(world, status);
+    const wish of = to_receive("world_receive_begin", from, channel, domain, tensor);
+    return begin(world, &of, ticket);
 }
 
 /* ---- Both at once ----------------------------------------------------------------------------------------------------------------- */

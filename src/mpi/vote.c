@@ -147,22 +147,6 @@ static tnr_status read_message(vote *of, int from, int length, int blocks)
     return TNR_OK;
 }
 
-/* The world has ended: the receive is taken back. What MPI keeps all the same keeps the room. */
-static void call_off(tnri_collective *room, MPI_Request *receive, MPI_Request *send)
-{
-    enum { STOP_MS = 50 };
-    const uint64_t begin = tnri_milliseconds();
-    if (*receive != MPI_REQUEST_NULL) {
-        (void)MPI_Cancel(receive);
-    }
-    while ((*receive != MPI_REQUEST_NULL || *send != MPI_REQUEST_NULL) && tnri_milliseconds() - begin <= STOP_MS) {
-        bool done = false;
-        (void)tnri_request_test("vote", receive, MPI_STATUS_IGNORE, &done);
-        (void)tnri_request_test("vote", send, MPI_STATUS_IGNORE, &done);
-    }
-    room->stuck = room->stuck || *receive != MPI_REQUEST_NULL || *send != MPI_REQUEST_NULL;
-}
-
 /* One step: a message to one rank, and one of another. */
 static tnr_status trade(const vote *of, int to, int from, int length, int *got)
 {
@@ -193,7 +177,10 @@ static tnr_status trade(const vote *of, int to, int from, int length, int *got)
     }
     char text[TNR_ERROR_TEXT_BYTES];
     memcpy(text, tnr_last_error(), sizeof(text));
-    call_off(room, &receive, &send);
+    const uint64_t until = tnri_milliseconds() + TNRI_CALL_OFF_MS;
+    room->stuck =
+        !tnri_request_call_off(&receive, true, until) || room->stuck; /* what MPI keeps all the same keeps the room */
+    room->stuck = !tnri_request_call_off(&send, false, until) || room->stuck;
     return tnri_fail(result, "%s", text);
 }
 

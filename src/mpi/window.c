@@ -2,7 +2,7 @@
 /*
  * Domains in memory that the ranks of a node share: one segment for all of them, a slice for each, an arena over the own slice.
  *
- * The segment is POSIX shared memory without a name, as near.c's and for the same reasons: closing the domain is local, in whatever
+ * The segment is POSIX shared memory that loses its name before it takes memory, as near.c's and for the same reasons: closing the domain is local, in whatever
  * order ranks close theirs, after MPI_Finalize too, and the pages go back when the last rank has unmapped them. So a window does not
  * hang on its world.
  *
@@ -265,7 +265,7 @@ static tnr_status lay_out(const char *op, const tnr_world *world, const slice_wo
 static tnr_status map_segment(const char *op, window *of, int file, uint64_t align, bool reserve)
 {
     struct statvfs room;
-    if (file < 0 || ftruncate(file, (off_t)of->bytes) != 0) {
+    if (ftruncate(file, (off_t)of->bytes) != 0) {
         return tnri_fail(TNR_ERR_MEMORY, "%s: no shared memory: errno %d", op, errno);
     }
     if (fstatvfs(file, &room) == 0) {
@@ -311,6 +311,16 @@ static tnr_status share_segment(const char *op, tnr_world *world, const tnr_wind
             room[0].name[sizeof(room[0].name) - 1] = '\0';
             file = shm_open(room[0].name, O_RDWR, 0);
         }
+        status = file >= 0 ? TNR_OK : tnri_fail(TNR_ERR_MEMORY, "%s: no shared memory: errno %d", op, errno);
+        status = tnri_vote(op, world, status);
+    }
+    if (world->node_rank == 0) { /* all have opened it, or it is not wanted */
+        (void)shm_unlink(mine->name);
+    }
+    if (status == TNR_OK) {
+        status = tnri_vote(op, world, TNR_OK); /* it has no name any more, and no memory yet */
+    }
+    if (status == TNR_OK) {
         status = lay_out(op, world, room, of, &align);
         if (status == TNR_OK) {
             status = map_segment(op, of, file, align, !options->first_touch);
@@ -318,13 +328,10 @@ static tnr_status share_segment(const char *op, tnr_world *world, const tnr_wind
         if (status == TNR_OK) {
             status = make_arena(op, of, options->page != 0 ? options->page : 64);
         }
-        status = tnri_vote(op, world, status); /* all have opened it */
+        status = tnri_vote(op, world, status);
     }
     if (file >= 0) {
         (void)close(file);
-    }
-    if (world->node_rank == 0) {
-        (void)shm_unlink(mine->name);
     }
     return status;
 }
@@ -343,8 +350,8 @@ static tnr_status check(const char *op, tnr_domain *home, const tnr_window_optio
     if (options->first_touch && options->page == 0) { /* no page has elements of two blocks */
         options->page = (uint64_t)sysconf(_SC_PAGESIZE);
     }
-    TNR_REQUIRE(options->bytes <= (uint64_t)INT64_MAX / 4, TNR_ERR_OVERFLOW, "%s: options.bytes is %llu", op,
-                TNRI_LLU(options->bytes));
+    TNR_REQUIRE(options->bytes <= (uint64_t)INT64_MAX / 4, TNR_ERR_OVERFLOW,
+                "%s: options.bytes is %llu, more than 2^61", op, TNRI_LLU(options->bytes));
     return TNR_OK;
 }
 

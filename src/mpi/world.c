@@ -24,7 +24,8 @@ static tnr_world *worlds;                                       /* newest first 
 static uint64_t last_epoch;
 static int finalize_key = MPI_KEYVAL_INVALID;
 
-tnr_status tnri_communicator_free(const char *op, MPI_Comm *comm)
+/* MPI_Comm_free and the count; MPI_COMM_NULL is fine. */
+static tnr_status communicator_free(const char *op, MPI_Comm *comm)
 {
     if (*comm == MPI_COMM_NULL) {
         return TNR_OK;
@@ -57,8 +58,8 @@ static int when_finalizing(MPI_Comm comm, int key, void *value, void *state)
         }
         tnri_flights_stop(world);
         tnri_near_free(world);
-        (void)tnri_communicator_free(op, &world->node); /* nobody is left to be told */
-        (void)tnri_communicator_free(op, &world->comm);
+        (void)communicator_free(op, &world->node); /* nobody is left to be told */
+        (void)communicator_free(op, &world->comm);
     }
     worlds = NULL;
     tnri_mpi_stop();
@@ -207,6 +208,7 @@ static tnr_status arguments_check(const char *op, tnr_domain *home, const tnr_wo
     TNR_TRY(tnri_world_options_take(op, given, options));
     TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
                 "%s: the host does not reach domain '%s' directly", op, tnr_domain_name(home));
+    TNR_TRY(tnr_provider.domain_check_open(op, home));
     const bool granted =
         options->threads == TNR_WORLD_FUNNELED ||
         level >= (options->threads == TNR_WORLD_SERIALIZED ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE);
@@ -388,7 +390,7 @@ static tnr_status make(const char *op, MPI_Comm comm, tnr_domain *home, const tn
         } else {
             tnri_flights_stop(made);
             tnri_near_free(made);
-            (void)tnri_communicator_free(op, &made->node); /* the first failure is the one to tell */
+            (void)communicator_free(op, &made->node); /* the first failure is the one to tell */
             tnri_collective_free(made);
             tnri_flights_free(made);
         }
@@ -418,7 +420,7 @@ tnr_status tnr_world_create(tnr_domain *home, MPI_Comm comm, const tnr_world_opt
     if (made == NULL) {
         char text[TNR_ERROR_TEXT_BYTES];
         memcpy(text, tnr_last_error(), sizeof(text));
-        (void)tnri_communicator_free(op, &own);
+        (void)communicator_free(op, &own);
         return tnri_fail(status, "%s", text);
     }
     tnr_provider.domain_use(home);
@@ -472,11 +474,11 @@ static tnr_status destroy(const char *op, tnr_world *world)
         list_remove(world);
         tnri_flights_stop(world);
         tnri_near_free(world);
-        status = tnri_communicator_free(op, &world->node);
+        status = communicator_free(op, &world->node);
         /* Messages of a world that an error ended may never have been received. Its communicator stays MPI's, until MPI_Finalize, lest
          * a new one gets the same number and takes them for its own: Open MPI counts messages by that number. */
         if (world->poison == TNR_OK) {
-            const tnr_status other = tnri_communicator_free(op, &world->comm);
+            const tnr_status other = communicator_free(op, &world->comm);
             status = status != TNR_OK ? status : other;
         }
     }

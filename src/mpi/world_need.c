@@ -26,7 +26,7 @@ tnr_status tnr_world_need(const tnr_world_options *options, int size, int transf
     tnr_need sum = {0, 0, 0};
     TNR_TRY(add(&sum, record, 1));
     TNR_TRY(add(&sum, room, 1));
-    TNR_TRY(add(&sum, tnri_flights_bytes(&taken), 1));
+    TNR_TRY(add(&sum, tnri_flights_bytes(&taken, size), 1));
     TNR_TRY(add(&sum, tnri_collective_bytes(size), 1));
     TNR_TRY(add(&sum, tnri_near_bytes(size), near ? 1 : 0));
     TNR_TRY(add(&sum, tnri_pack_bytes(&taken), moving * TNRI_PACKS));

@@ -407,11 +407,21 @@ void tnri_copy_plan_run(const tnri_copy_plan *plan, int64_t piece, int64_t piece
 void tnri_copy_elements(size_t element_bytes, int rank, const int64_t *shape, void *target,
                         const int64_t *target_strides, const void *source, const int64_t *source_strides)
 {
-    tnri_copy_plan plan;
-    uint64_t bytes = element_bytes; /* fits, or some extent is 0 and it does not matter what it is */
+    uint64_t count = 1; /* fits, or some extent is 0 and it does not matter what it is */
+    bool dense = true;
     for (int i = 0; i < rank; ++i) {
-        bytes *= (uint64_t)shape[i];
+        dense =
+            dense && (shape[i] == 1 || ((uint64_t)target_strides[i] == count && (uint64_t)source_strides[i] == count));
+        count *= (uint64_t)shape[i];
     }
+    const uint64_t bytes = count * element_bytes;
+    if (dense && bytes < STREAM_FROM) { /* nothing to plan */
+        if (bytes != 0) {
+            memcpy(target, source, (size_t)bytes);
+        }
+        return;
+    }
+    tnri_copy_plan plan;
     tnri_copy_plan_make(&plan, tnri_copy_kernels_of(tnri_isa_best()), bytes >= STREAM_FROM, element_bytes, rank, shape,
                         target, target_strides, source, source_strides);
     tnri_copy_plan_run(&plan, 0, 1);

@@ -95,6 +95,22 @@ static tnr_status reserve_both(const char *op, tnr_group *group, uint32_t owners
     return status;
 }
 
+static uint32_t beyond(const tnri_table *table, uint32_t entries)
+{
+    return entries > table->count ? entries - table->count : 0;
+}
+
+tnr_status tnr_group_reserve(tnr_group *group, uint32_t owners, uint32_t descriptors)
+{
+    static const char *const op = "group_reserve";
+    TNR_REQUIRE(group != NULL, TNR_ERR_ARGUMENT, "%s: group must not be NULL", op);
+    TNR_TRY(tnri_group_unpublished(op, group));
+    TNR_TRY(reserve_both(op, group, beyond(&group->owners, owners), beyond(&group->descriptors, descriptors)));
+    group->owners.kept = owners > group->owners.kept ? owners : group->owners.kept;
+    group->descriptors.kept = descriptors > group->descriptors.kept ? descriptors : group->descriptors.kept;
+    return TNR_OK;
+}
+
 /* Enter a tensor that is held and for which there is room. */
 static void enter(tnr_group *group, tnr_tensor *root)
 {

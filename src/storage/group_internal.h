@@ -24,13 +24,14 @@
 typedef struct tnri_table {
     size_t entry_bytes;
     uint32_t count; /* entries ever made */
+    uint32_t kept;  /* entries for which there is room whatever the count: tnr_group_reserve */
     int chunk_count;
     tnr_block chunks[TNRI_TABLE_CHUNKS];
 } tnri_table;
 
 /* Make room for `more` entries beyond count. TNR_ERR_MEMORY or TNR_ERR_OVERFLOW: as before. */
 tnr_status tnri_table_reserve(const char *op, tnr_domain *home, tnri_table *table, uint32_t more);
-/* Give back chunks that no entry needs. */
+/* Give back chunks that no entry needs and that were not reserved. */
 void tnri_table_trim(tnr_domain *home, tnri_table *table);
 void tnri_table_free(tnr_domain *home, tnri_table *table);
 /* index < reserved entries. */

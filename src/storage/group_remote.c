@@ -168,7 +168,6 @@ tnr_status tnri_group_find_item(const char *op, const tnr_group *group, tnr_slot
         return TNR_OK;
     }
     const tnri_group_remote *remote = &group->remotes[entry->owner];
-    memset(item, 0, sizeof(*item));
     item->rank = remote->rank;
     item->owner = remote->owner;
     item->owner_bytes = remote->bytes;

@@ -26,7 +26,7 @@ static int chunks_for(uint64_t entries)
 
 void tnri_table_trim(tnr_domain *home, tnri_table *table)
 {
-    const int needed = chunks_for(table->count);
+    const int needed = chunks_for(table->count > table->kept ? table->count : table->kept);
     while (table->chunk_count > needed) {
         tnri_record_give(home, &table->chunks[--table->chunk_count]);
     }
@@ -53,6 +53,7 @@ tnr_status tnri_table_reserve(const char *op, tnr_domain *home, tnri_table *tabl
 void tnri_table_free(tnr_domain *home, tnri_table *table)
 {
     table->count = 0;
+    table->kept = 0;
     tnri_table_trim(home, table);
 }
 

@@ -20,6 +20,7 @@ const tnri_provider tnr_provider = {
     .process_attach = tnri_process_attach,
     .record_take = tnri_record_take,
     .record_give = tnri_record_give,
+    .domain_check_open = tnri_domain_check_open,
     .domain_use = tnri_domain_use,
     .domain_unuse = tnri_domain_unuse,
     .options_take = tnri_options_take,

@@ -12,7 +12,7 @@
 #include "tenure/ticket.h"
 
 /* Raised with every change of this table or of a struct that it speaks of. */
-#define TNRI_PROVIDER_VERSION 4U
+#define TNRI_PROVIDER_VERSION 5U
 
 /* What a ticket does; the companion that makes it keeps its memory. */
 typedef struct tnri_ticket_class {
@@ -64,6 +64,7 @@ typedef struct tnri_provider {
     /* -- memory for records of the companion, and users of domains -- */
     tnr_status (*record_take)(tnr_domain *domain, uint64_t bytes, tnr_block *block);
     void (*record_give)(tnr_domain *domain, const tnr_block *block);
+    tnr_status (*domain_check_open)(const char *op, tnr_domain *domain); /* no sealed arena: for what lasts */
     void (*domain_use)(tnr_domain *domain);
     void (*domain_unuse)(tnr_domain *domain);
     tnr_status (*options_take)(const char *op, const void *given, size_t least, void *known, size_t known_size);

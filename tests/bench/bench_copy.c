@@ -421,18 +421,25 @@ static void spread_raw(void *context)
                   MPI_COMM_WORLD);
 }
 
-/* Of an array of f64 whose first axis varies fastest: the half of `axis` that is rank `half`'s. */
-static MPI_Datatype half_of(const int64_t *shape, int axis, int half)
+/* The half of a view's `axis` that is rank `half`'s, in column-major order of its elements; placed by its first byte. */
+static MPI_Datatype half_of(const tnr_view *view, int axis, int half)
 {
-    const int sizes[] = {(int)shape[2], (int)shape[1], (int)shape[0]};
-    int part[] = {sizes[0], sizes[1], sizes[2]};
-    int starts[] = {0, 0, 0};
-    MPI_Datatype type;
-    part[2 - axis] /= 2;
-    starts[2 - axis] = half * part[2 - axis];
-    MPI_Type_create_subarray(3, sizes, part, starts, MPI_ORDER_C, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
-    return type;
+    const int place = half * (int)(view->shape[axis] / 2) * (int)view->strides[axis] * 8;
+    MPI_Datatype type = MPI_DOUBLE;
+    for (int at = 0; at < 3; at++) {
+        const int64_t extent = at == axis ? view->shape[at] / 2 : view->shape[at];
+        const MPI_Datatype inner = type;
+        MPI_Type_create_hvector((int)extent, 1, (MPI_Aint)(view->strides[at] * 8), inner, &type);
+        if (inner != MPI_DOUBLE) {
+            MPI_Datatype over = inner;
+            MPI_Type_free(&over);
+        }
+    }
+    MPI_Datatype placed;
+    MPI_Type_create_hindexed(1, &(int){1}, &(MPI_Aint){place}, type, &placed);
+    MPI_Type_commit(&placed);
+    MPI_Type_free(&type);
+    return placed;
 }
 
 static void redistribution(void)
@@ -440,30 +447,37 @@ static void redistribution(void)
     enum { SIDE = 256 };
     static const int64_t whole[] = {SIDE, SIDE, SIDE};
     static const tnr_axis_cut by_last[] = {{1, 0, NULL}, {1, 0, NULL}, {2, 0, NULL}};
-    for (int axis = 0; axis < 2; axis++) {
-        static const char *const runs[] = {"1 KiB", "256 KiB"};
+    for (int way_there = 0; way_there < 4; way_there++) {
+        static const char *const lies[] = {"runs of 1 KiB", "runs of 256 KiB", "runs of 1 KiB, last axis first",
+                                           "runs of 256 KiB, last axis first"};
+        static const int last_first[] = {1, 2, 0}; /* where each axis of the view is in the tensor */
+        const int axis = way_there % 2;
+        const bool turned = way_there >= 2;
         const tnr_axis_cut by_other[] = {{axis == 0 ? 2 : 1, 0, NULL}, {axis == 1 ? 2 : 1, 0, NULL}, {1, 0, NULL}};
         const int64_t before[] = {SIDE, SIDE, SIDE / 2};
         int64_t after[] = {SIDE, SIDE, SIDE};
-        char name[64];
+        char name[80];
         tnr_tensor *source;
         tnr_tensor *target;
         spread s;
         way ways[] = {{"tenure", spread_ours, nothing, 0}, {"MPI_Alltoallw", spread_raw, nothing, 0}};
-        after[axis] /= 2;
+        after[turned ? last_first[axis] : axis] /= 2;
         s.from = (tnr_distribution){sizeof(s.from), 3, whole, by_last, NULL};
         s.to = (tnr_distribution){sizeof(s.to), 3, whole, by_other, NULL};
         OK(tnr_tensor_full(heap, TNR_F64, 3, before, &(double){me}, &source));
         OK(tnr_tensor_full(heap, TNR_F64, 3, after, &(double){-1}, &target));
         OK(tnr_tensor_view(source, &s.view));
         OK(tnr_tensor_view_mut(target, &s.into));
+        if (turned) {
+            OK(tnr_view_mut_permute(&s.into, last_first, &s.into));
+        }
         s.target = first_byte(&s.into.view);
         for (int rank = 0; rank < 2; rank++) {
-            s.sent[rank] = half_of(before, axis, rank);
-            s.received[rank] = half_of(after, 2, rank);
+            s.sent[rank] = half_of(&s.view, axis, rank);
+            s.received[rank] = half_of(&s.into.view, 2, rank);
         }
         race(ways, 2, &s, 1);
-        snprintf(name, sizeof(name), "redistribution of 256^3 f64, runs of %s", runs[axis]);
+        snprintf(name, sizeof(name), "redistribution of 256^3 f64, %s", lies[way_there]);
         if (me == 0) {
             bench_row("copy", name, "us", ways[0].best * 1e6, ways[1].name, ways[1].best * 1e6, true);
         }

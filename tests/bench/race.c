@@ -15,6 +15,7 @@
 
 #define SAMPLES 101
 #define TURN_NS 100000.0
+#define THREAD_TURN_NS 1000000.0 /* a thread's clock is a system call, after which predictors are cold */
 #define LONG_NS 10e9 /* a round that takes longer is the only one */
 #define SLOW_NS 20e6 /* from here on one run is one turn, and none is lost to waking anybody up */
 
@@ -49,6 +50,20 @@ static double timed(const bench_racer *racer, int64_t each, clockid_t clock)
     return (double)(now(clock) - start) / (double)each;
 }
 
+/* Runs of a turn; 0: one, which takes so long that nothing has to be warmed. A clock's own cost does not count, nor does a cold start. */
+static int64_t runs_of_turn(const bench_racer *racer, clockid_t clock)
+{
+    const double turn = clock == CLOCK_THREAD_CPUTIME_ID ? THREAD_TURN_NS : TURN_NS;
+    int64_t runs = 1;
+    for (;;) {
+        const double each = timed(racer, runs, clock);
+        if (each * (double)runs >= turn / 4) {
+            return each >= SLOW_NS ? 0 : (int64_t)(turn / each) + 1;
+        }
+        runs *= 4;
+    }
+}
+
 static int compare(const void *a, const void *b)
 {
     const double left = *(const double *)a;
@@ -65,17 +80,15 @@ void bench_race(bench_field *field, double milliseconds, bool alone)
     int64_t each[BENCH_RACERS] = {0};
     double all = 0.0;
     for (int i = 0; i < field->count; ++i) {
-        const double first = timed(&field->racers[i], 1, clock);
-        const double again = first < SLOW_NS ? timed(&field->racers[i], 1, clock) : first;
-        all += again;
-        each[i] = again >= SLOW_NS ? 0 : (int64_t)(TURN_NS / (again + 1.0)) + 1;
+        each[i] = runs_of_turn(&field->racers[i], clock);
+        all += timed(&field->racers[i], 1, clock);
     }
     const uint64_t begin = bench_now_ns();
     const int least = all < LONG_NS ? 3 : 1;
     int rounds = 0;
     while (rounds < SAMPLES && (rounds < least || (double)(bench_now_ns() - begin) < milliseconds * 1e6)) {
         for (int i = 0; i < field->count; ++i) {
-            if (each[i] != 0) {
+            for (int64_t warm = 0; warm < each[i] / 8 + (each[i] != 0 ? 1 : 0); ++warm) { /* caches and predictors */
                 field->racers[i].run(field->racers[i].context);
             }
             samples[i][rounds] = timed(&field->racers[i], each[i] == 0 ? 1 : each[i], clock);
@@ -84,7 +97,7 @@ void bench_race(bench_field *field, double milliseconds, bool alone)
     }
     for (int i = 0; i < field->count; ++i) {
         qsort(samples[i], (size_t)rounds, sizeof(double), compare);
-        field->racers[i].ns = samples[i][rounds / 2];
+        field->racers[i].ns = samples[i][rounds / 10];
     }
 }
 

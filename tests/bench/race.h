@@ -13,7 +13,7 @@ typedef struct bench_racer {
     char name[64];
     void (*run)(void *);
     void *context;
-    double ns; /* median of one run, after bench_race */
+    double ns; /* of one run, after bench_race: the tenth percentile of rounds */
 } bench_racer;
 
 typedef struct bench_field {
@@ -29,8 +29,10 @@ void bench_enter(bench_field *field, void (*run)(void *), void *context, const c
     ;
 
 /*
- * Round after round, each racer in its turn: short runs are repeated until a turn has some 0.1 ms and begin with one that does
- * not count, so that sleeping threads are awake. At least three rounds (one where it takes 10 s), then until all together took so long.
+ * Round after round, each racer in its turn: short runs are repeated until a turn has some 0.1 ms (1 ms by a thread's clock), after some
+ * that do not count, so that sleeping threads are awake and caches warm. At least three rounds (one where it takes 10 s), then until all
+ * together took so long. The tenth percentile counts, for all alike: on a core whose other hardware thread is someone else's the median
+ * of code that keeps all units busy is up to twice as much.
  *
  * `alone`: all of it happens on the calling thread. Then TENURE_BENCH_CLOCK=thread counts that thread's processor time in place
  * of the clock's: for machines that have other work to do.

@@ -2,7 +2,7 @@
 # Tests that boards run too: <kind>_<name> is tests/<kind>/test_<name>.c. TENURE_BOARD_COUNTS_<image>: definitions that make for less
 # to do. TENURE_BOARD_LEFT_OUT_<image>: tests of that file that boards do not run, and why.
 set(TENURE_BOARD_IMAGES
-    unit_arena unit_blocks unit_pool unit_domain unit_ledger
+    unit_arena unit_arena_seal unit_exact_need unit_blocks unit_pool unit_domain unit_ledger
     unit_layout unit_tensor unit_tensor_life unit_tensor_making unit_view unit_view_mut unit_lease unit_lease_split unit_map
     unit_copy unit_group unit_group_moves unit_group_spans
     unit_engine_life unit_engine_values unit_elementwise_values unit_cast unit_reduction_values unit_reduction_norms

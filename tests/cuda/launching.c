@@ -30,10 +30,14 @@ uint64_t draw(launching *of, uint64_t below)
 
 static double draw_real(launching *of, bool special, bool single)
 {
-    static const double specials[] = {0.0, -0.0, 1.0, -1.0, 0.5, 3.0e38, -1.0e-38, 1e308, -1e-308, 4e-320, 2147483648.0, -9.3e18};
+    static const double specials[] = {0.0,      -0.0,  1.0,     -1.0,   0.5,          3.0e38,
+                                      -1.0e-38, 1e308, -1e-308, 4e-320, 2147483648.0, -9.3e18};
     if (special && draw(of, 4) == 0) {
         const uint64_t which = draw(of, 15);
-        const double value = which == 12 ? (double)INFINITY : which == 13 ? -(double)INFINITY : which == 14 ? (double)NAN : specials[which];
+        const double value = which == 12   ? (double)INFINITY
+                             : which == 13 ? -(double)INFINITY
+                             : which == 14 ? (double)NAN
+                                           : specials[which];
         return single && which < 12 && fabs(value) > 3e38 ? 3.0e38 : value;
     }
     return ((double)draw(of, 1000001) - 500000.0) / 65536.0;
@@ -54,8 +58,8 @@ void draw_element(launching *of, tnr_dtype dtype, bool special, void *to)
     memcpy(to, from, tnr_dtype_size(dtype));
 }
 
-void operand_make(launching *of, operand *op, tnr_dtype dtype, int rank, const int64_t *shape, bool repeats, bool compact,
-                  bool special)
+void operand_make(launching *of, operand *op, tnr_dtype dtype, int rank, const int64_t *shape, bool repeats,
+                  bool compact, bool special)
 {
     int order[LAUNCH_RANK];
     memset(op, 0, sizeof(*op));
@@ -241,8 +245,8 @@ void expect_elements(launching *of, const operand *op, const tnr_tensor *expecte
     OK(tnr_tensor_host_data(expected, &data));
     for (int64_t at = 0; at < op->count; at++) {
         if (!same_element(op->dtype, operand_at(op, at), (const char *)data + (size_t)at * op->width)) {
-            print_error("%s of %s: element %lld of %lld differs (seed %llu)\n", what, tnr_dtype_name(op->dtype), (long long)at,
-                        (long long)op->count, (unsigned long long)of->seed);
+            print_error("%s of %s: element %lld of %lld differs (seed %llu)\n", what, tnr_dtype_name(op->dtype),
+                        (long long)at, (long long)op->count, (unsigned long long)of->seed);
             fail();
         }
     }

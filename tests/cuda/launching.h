@@ -45,8 +45,8 @@ typedef struct operand {
 } operand;
 
 /* Axes in any order, reversed and apart; `repeats`: some do not move at all. `compact`: column-major. Elements are random. */
-void operand_make(launching *of, operand *op, tnr_dtype dtype, int rank, const int64_t *shape, bool repeats, bool compact,
-                  bool special);
+void operand_make(launching *of, operand *op, tnr_dtype dtype, int rank, const int64_t *shape, bool repeats,
+                  bool compact, bool special);
 uint64_t operand_address(const operand *op);
 /* Element number `at` in column-major order: its place in the buffer. */
 char *operand_at(const operand *op, int64_t at);

@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels: their text compiles for every architecture that matters, and spills nothing where it matters; copies on the
- * device go by them where they should, with and without NVRTC the same values.
+ * Kernels: NVRTC makes images of their text; copies on the device go by them where they should, with and without NVRTC the same
+ * values.
  */
 #define _DEFAULT_SOURCE /* setenv */
 #include "scene.h"
 
 #include "../../src/cuda/cuda_internal.h"
 
-static const int architectures[][2] = {{8, 0}, {9, 0}, {10, 0}};
-enum { ARCHITECTURES = 3 };
-
 static void by_nvrtc(void **state)
 {
     (void)state;
     tnr_domain *heap = make_heap();
-    for (int at = 0; at < ARCHITECTURES; at++) {
-        uint64_t bytes = 0;
-        for (int module = 0; module < TNRI_MODULES; module++) {
-            tnr_block image;
-            const tnr_status status = tnri_nvrtc_compile("test", NULL, (tnri_module)module, architectures[at][0],
-                                                         architectures[at][1], heap, &image);
-            if (status == TNR_ERR_UNSUPPORTED) {
-                print_message("skipped: no NVRTC on this machine\n");
-                OK(tnr_domain_close(&heap));
-                skip();
-            }
-            OK(status);
-            assert_memory_equal(image.address, "\177ELF", 4);
-            bytes += image.tag;
-            tnr_provider.record_give(heap, &image);
-        }
-        print_message("sm_%d%d: %llu bytes\n", architectures[at][0], architectures[at][1], (unsigned long long)bytes);
+    tnr_block image;
+    const tnr_status status = tnri_nvrtc_compile("test", NULL, TNRI_MODULE_cast, 9, 0, heap, &image);
+    if (status == TNR_ERR_UNSUPPORTED) {
+        print_message("skipped: no NVRTC on this machine\n");
+        OK(tnr_domain_close(&heap));
+        skip();
     }
+    OK(status);
+    assert_memory_equal(image.address, "\177ELF", 4);
+    tnr_provider.record_give(heap, &image);
     tnr_block none;
     EXPECT(TNR_ERR_UNSUPPORTED, tnri_nvrtc_compile("test", "off", TNRI_MODULE_move, 9, 0, heap, &none));
     EXPECT(TNR_ERR_BACKEND, tnri_nvrtc_compile("test", NULL, TNRI_MODULE_move, 1, 0, heap, &none)); /* no such device */

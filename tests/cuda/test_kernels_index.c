@@ -66,13 +66,15 @@ static void make_case(launching *of, windows_case *c, tnr_dtype dtype, bool stra
     index_shape[c->batch_rank] = l->entries;
     operand_make(of, &c->tensor, dtype, c->tensor_rank, tensor_shape, false, draw(of, 2) == 0, false);
     operand_make(of, &c->result, dtype, c->batch_rank + c->tensor_rank, result_shape, false, draw(of, 2) == 0, false);
-    operand_make(of, &c->indices, l->wide != 0 ? TNR_I64 : TNR_I32, c->batch_rank + 1, index_shape, false, draw(of, 2) == 0, false);
+    operand_make(of, &c->indices, l->wide != 0 ? TNR_I64 : TNR_I32, c->batch_rank + 1, index_shape, false,
+                 draw(of, 2) == 0, false);
     for (int64_t at = 0; at < c->indices.count; at++) {
         const int entry = (int)(at / l->vectors);
         int64_t place = (int64_t)draw(of, (uint64_t)l->limit[entry] + 1);
         place += strays && draw(of, 200) == 0 ? (draw(of, 2) == 0 ? 1000 : -1000) : 0;
         const int32_t narrow = (int32_t)place;
-        memcpy(operand_at(&c->indices, at), l->wide != 0 ? (const void *)&place : (const void *)&narrow, c->indices.width);
+        memcpy(operand_at(&c->indices, at), l->wide != 0 ? (const void *)&place : (const void *)&narrow,
+               c->indices.width);
     }
     device_give(of, c->indices.buffer);
     c->indices.buffer = device_take(of, (uint64_t)c->indices.elements * c->indices.width, c->indices.bytes);
@@ -87,7 +89,8 @@ static void make_case(launching *of, windows_case *c, tnr_dtype dtype, bool stra
                                  : c->tensor.strides[axis - c->batch_rank] * (int64_t)c->tensor.width;
     }
     for (int entry = 0; entry < l->entries; entry++) {
-        l->tensor[entry] = l->limit[entry] == 0 ? 0 : c->tensor.strides[c->entry_axes[entry]] * (int64_t)c->tensor.width;
+        l->tensor[entry] =
+            l->limit[entry] == 0 ? 0 : c->tensor.strides[c->entry_axes[entry]] * (int64_t)c->tensor.width;
     }
     tnri_windows_layout_finish(l, c->overlap);
 }
@@ -131,7 +134,8 @@ static void gathers(void **state)
         make_case(&of, &c, widths[round % 4], round % 2 == 0);
         uint64_t addresses[3] = {operand_address(&c.result), operand_address(&c.tensor), operand_address(&c.indices)};
         void *parameters[] = {&c.layout, &addresses[0], &addresses[1], &addresses[2]};
-        device_launch(&of, tnri_kernel_of_width(TNRI_KERNEL_gather_1, c.result.width), tnri_gather_blocks(&c.layout, 1), parameters);
+        device_launch(&of, tnri_kernel_of_width(TNRI_KERNEL_gather_1, c.result.width), tnri_gather_blocks(&c.layout, 1),
+                      parameters);
         operand_fetch(&of, &c.result);
         for (int64_t at = 0; at < c.result.count; at++) {
             const int64_t place = place_of(&c, at % c.layout.vectors, at / c.layout.vectors);

@@ -122,7 +122,9 @@ static void one_map(launching *of, const map_case *c, tnr_dtype dtype)
     int64_t still[LAUNCH_RANK] = {0};
     for (int i = 0; i < c->inputs; i++) {
         scalar[i] = lifted == i + 1 || (lifted == 0 && c->inputs == 2 && draw(of, 5) == 0 && !scalar[0]);
-        const tnr_dtype of_input = c->op == TNRI_MAP_SELECT && i == 0 ? TNR_BOOL : lifted == i + 1 ? tnr_dtype_real(dtype) : dtype;
+        const tnr_dtype of_input = c->op == TNRI_MAP_SELECT && i == 0 ? TNR_BOOL
+                                   : lifted == i + 1                  ? tnr_dtype_real(dtype)
+                                                                      : dtype;
         operand_make(of, &in[i], of_input, scalar[i] ? 0 : rank, shape, true, compact, true);
         if (integer && i == 1 && (c->op == TNRI_MAP_DIV || c->op == TNRI_MAP_REM || c->op == TNRI_MAP_POW)) {
             make_allowed(&in[i], c->op);
@@ -280,7 +282,8 @@ static void fills_reshapes_and_triangles(void **state)
         tnri_reshape_layout_make(&reshape, out.width, rank, shape, out.strides, rank, other, in.strides);
         uint64_t addresses[2] = {operand_address(&out), operand_address(&in)};
         void *reshaped[] = {&reshape, &addresses[0], &addresses[1]};
-        device_launch(&of, tnri_kernel_of_width(TNRI_KERNEL_reshape_1, out.width), tnri_map_blocks(out.count, 1), reshaped);
+        device_launch(&of, tnri_kernel_of_width(TNRI_KERNEL_reshape_1, out.width), tnri_map_blocks(out.count, 1),
+                      reshaped);
         operand_fetch(&of, &out);
         expect_copied(&out, &in);
         operand_end(&of, &in);
@@ -344,7 +347,8 @@ static void scans(void **state)
         tnri_reshape_layout layout;
         tnri_reshape_layout_make(&layout, in.width, rank, shape, in.strides, 0, NULL, NULL);
         void *parameters[] = {&layout, &kind, &address, &answer};
-        device_launch(&of, wide ? TNRI_KERNEL_scan_i64 : TNRI_KERNEL_scan_i32, tnri_map_blocks(in.count, 1), parameters);
+        device_launch(&of, wide ? TNRI_KERNEL_scan_i64 : TNRI_KERNEL_scan_i32, tnri_map_blocks(in.count, 1),
+                      parameters);
         device_read(&of, answer, sizeof(found), &found);
         assert_int_equal(found, expected);
         device_give(&of, answer);
@@ -356,7 +360,8 @@ static void scans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps),  cmocka_unit_test(casts), cmocka_unit_test(copies), cmocka_unit_test(fills_reshapes_and_triangles),
+        cmocka_unit_test(maps),   cmocka_unit_test(casts),
+        cmocka_unit_test(copies), cmocka_unit_test(fills_reshapes_and_triangles),
         cmocka_unit_test(scans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

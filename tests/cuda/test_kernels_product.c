@@ -32,8 +32,8 @@ static void multiply(const double *x, const double *y, double *to)
 }
 
 /* A group of one axis, or of two by tables that the device wrote. */
-static void make_group(launching *of, tnri_product_group *g, int axes, const int64_t *extents, const operand *const *operands,
-                       const int *first_axes, uint64_t *tables)
+static void make_group(launching *of, tnri_product_group *g, int axes, const int64_t *extents,
+                       const operand *const *operands, const int *first_axes, uint64_t *tables)
 {
     memset(g, 0, sizeof(*g));
     g->size = 1;
@@ -57,7 +57,8 @@ static void make_group(launching *of, tnri_product_group *g, int axes, const int
     int64_t *words = layout.words + axes;
     for (int i = 0; i < 3; i++) {
         for (int axis = 0; axis < axes && operands[i] != NULL; axis++) {
-            *words++ = extents[axis] == 1 ? 0 : operands[i]->strides[first_axes[i] + axis] * (int64_t)operands[i]->width;
+            *words++ =
+                extents[axis] == 1 ? 0 : operands[i]->strides[first_axes[i] + axis] * (int64_t)operands[i]->width;
         }
         tables[i] = operands[i] != NULL ? device_take(of, (uint64_t)g->size * 8, NULL) : 0;
         g->table[i] = (const int64_t *)(uintptr_t)tables[i];
@@ -80,7 +81,10 @@ static void one_product(launching *of, tnr_dtype dtype, int *ways)
         n[0] = 16;
         m[0] = 17;
     }
-    const int64_t a_shape[5] = {m[0], m_axes == 2 ? m[1] : k[0], m_axes == 2 ? k[0] : k_axes == 2 ? k[1] : batch[0],
+    const int64_t a_shape[5] = {m[0], m_axes == 2 ? m[1] : k[0],
+                                m_axes == 2   ? k[0]
+                                : k_axes == 2 ? k[1]
+                                              : batch[0],
                                 m_axes == 2 ? (k_axes == 2 ? k[1] : batch[0]) : batch[0], batch[0]};
     const int64_t b_shape[4] = {k[0], k_axes == 2 ? k[1] : n[0], k_axes == 2 ? n[0] : batch[0], batch[0]};
     const int64_t c_shape[4] = {m[0], m_axes == 2 ? m[1] : n[0], m_axes == 2 ? n[0] : batch[0], batch[0]};
@@ -96,8 +100,8 @@ static void one_product(launching *of, tnr_dtype dtype, int *ways)
     make_group(of, &l.m, m_axes, m, (const operand *const[]){&a, NULL, &c}, (const int[]){0, 0, 0}, tables);
     make_group(of, &l.n, 1, n, (const operand *const[]){NULL, &b, &c}, (const int[]){0, k_axes, m_axes}, tables + 3);
     make_group(of, &l.k, k_axes, k, (const operand *const[]){&a, &b, NULL}, (const int[]){m_axes, 0, 0}, tables + 6);
-    make_group(of, &l.batch, 1, batch, (const operand *const[]){&a, &b, &c}, (const int[]){m_axes + k_axes, k_axes + 1, m_axes + 1},
-               tables + 9);
+    make_group(of, &l.batch, 1, batch, (const operand *const[]){&a, &b, &c},
+               (const int[]){m_axes + k_axes, k_axes + 1, m_axes + 1}, tables + 9);
     const bool is_complex = dtype == TNR_C32 || dtype == TNR_C64;
     l.plain = draw(of, 2) == 0;
     l.overwrite = draw(of, 2) == 0;
@@ -121,7 +125,8 @@ static void one_product(launching *of, tnr_dtype dtype, int *ways)
     device_launch(of, tnri_product_kernel_at(first, (int)dtype), tnri_product_blocks(&l, 1), parameters);
     if (scratch != 0) {
         const uint64_t partials = addresses[3];
-        device_launch(of, tnri_product_kernel_at(TNRI_KERNEL_product_join_f32, (int)dtype), tnri_product_join_blocks(&l, 1), parameters);
+        device_launch(of, tnri_product_kernel_at(TNRI_KERNEL_product_join_f32, (int)dtype),
+                      tnri_product_join_blocks(&l, 1), parameters);
         device_give(of, partials);
     }
     operand_fetch(of, &c);
@@ -153,10 +158,11 @@ static void one_product(launching *of, tnr_dtype dtype, int *ways)
             expected[part] += l.beta[0] * there[part];
         }
         for (int part = 0; part < 2; part++) {
-            if (!(fabs(got[part] - expected[part]) <= epsilon * (double)(2 * l.k.size + 4) * (size + fabs(there[part]) * 2.0))) {
-                print_error("%s: %lld x %lld x %lld: element %lld is %.17g, not %.17g (seed %llu)\n", tnr_dtype_name(dtype),
-                            (long long)l.m.size, (long long)l.n.size, (long long)l.k.size, (long long)at, got[part], expected[part],
-                            (unsigned long long)of->seed);
+            if (!(fabs(got[part] - expected[part]) <=
+                  epsilon * (double)(2 * l.k.size + 4) * (size + fabs(there[part]) * 2.0))) {
+                print_error("%s: %lld x %lld x %lld: element %lld is %.17g, not %.17g (seed %llu)\n",
+                            tnr_dtype_name(dtype), (long long)l.m.size, (long long)l.n.size, (long long)l.k.size,
+                            (long long)at, got[part], expected[part], (unsigned long long)of->seed);
                 fail();
             }
         }
@@ -188,7 +194,8 @@ static void products(void **state)
 /* ---- Functions ---------------------------------------------------------------------------------------------------------------------------- */
 
 typedef tnr_status (*unary)(tnr_engine *, const tnr_view *, tnr_tensor **);
-static const unary functions[] = {tnr_exp, tnr_log, tnr_sin, tnr_cos, tnr_tanh, tnr_sqrt, tnr_rsqrt, tnr_expm1, tnr_log1p};
+static const unary functions[] = {tnr_exp,  tnr_log,   tnr_sin,   tnr_cos,  tnr_tanh,
+                                  tnr_sqrt, tnr_rsqrt, tnr_expm1, tnr_log1p};
 
 /* Parts of one function's results: NaN and NaN, the same, or near beside the size of the whole number. */
 static bool part_agrees(double got, double expected, double other, double size, double epsilon)
@@ -268,8 +275,31 @@ static void one_function(launching *of, int function, tnr_dtype dtype, int64_t c
 static void functions_agree(void **state)
 {
     (void)state;
-    static const double parts[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.75, 3.0, -3.0, 25.0, -30.0, 700.0, -700.0, 715.0, 1e-8, -1e-8, 1e-300, 1e300,
-                                   -1e300, (double)INFINITY, -(double)INFINITY, (double)NAN, 1.5707963267948966, 0.6, 0.8, -1e-310};
+    static const double parts[] = {0.0,
+                                   -0.0,
+                                   1.0,
+                                   -1.0,
+                                   0.5,
+                                   -0.75,
+                                   3.0,
+                                   -3.0,
+                                   25.0,
+                                   -30.0,
+                                   700.0,
+                                   -700.0,
+                                   715.0,
+                                   1e-8,
+                                   -1e-8,
+                                   1e-300,
+                                   1e300,
+                                   -1e300,
+                                   (double)INFINITY,
+                                   -(double)INFINITY,
+                                   (double)NAN,
+                                   1.5707963267948966,
+                                   0.6,
+                                   0.8,
+                                   -1e-310};
     enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
     static char values[PARTS * PARTS * 16];
     launching of;

@@ -41,7 +41,8 @@ static bool near(double a, double b, double size, double epsilon)
     return a == b || fabs(a - b) <= size * epsilon;
 }
 
-static void expect_near(const operand *out, const tnr_tensor *expected, const operand *in, const reduce_case *c, int64_t terms)
+static void expect_near(const operand *out, const tnr_tensor *expected, const operand *in, const reduce_case *c,
+                        int64_t terms)
 {
     const bool single = out->dtype == TNR_F32 || out->dtype == TNR_C32;
     const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -62,7 +63,8 @@ static void expect_near(const operand *out, const tnr_tensor *expected, const op
         for (int part = 0; part < (is_complex ? 2 : 1); part++) {
             const double a = part_of(out->dtype, operand_at(out, at), part);
             const double b = part_of(out->dtype, theirs, part);
-            const double beside = c->op == TNRI_KERNEL_SUM ? all * 32.0 : size * (c->op == TNRI_KERNEL_PROD ? 8.0 * (double)terms : 40.0);
+            const double beside =
+                c->op == TNRI_KERNEL_SUM ? all * 32.0 : size * (c->op == TNRI_KERNEL_PROD ? 8.0 * (double)terms : 40.0);
             if (!near(a, b, beside, epsilon)) {
                 print_error("op %d of %s: %.17g, expected %.17g\n", (int)c->op, tnr_dtype_name(in->dtype), a, b);
                 fail();
@@ -71,7 +73,8 @@ static void expect_near(const operand *out, const tnr_tensor *expected, const op
     }
 }
 
-static void run_reduction(launching *of, tnri_reduce_layout layout, int kernel, uint64_t target, uint64_t source, int blocks)
+static void run_reduction(launching *of, tnri_reduce_layout layout, int kernel, uint64_t target, uint64_t source,
+                          int blocks)
 {
     const uint64_t bytes = tnri_reduce_scratch(&layout);
     uint64_t partials = bytes != 0 ? device_take(of, bytes, NULL) : 0;
@@ -188,8 +191,14 @@ static void norms_beyond_the_range(void **state)
 {
     (void)state;
     static const double rows[][4] = {
-        {3e200, 4e200, 0, 0},  {3e-200, 4e-200, 0, 0}, {1e308, 1e308, 1e300, 1}, {4e-320, 3e-320, 0, 0},
-        {(double)INFINITY, (double)NAN, 1, 2}, {(double)NAN, 1, 2, 3}, {0, -0.0, 0, 0}, {1e160, 1e-160, 3, 4},
+        {3e200, 4e200, 0, 0},
+        {3e-200, 4e-200, 0, 0},
+        {1e308, 1e308, 1e300, 1},
+        {4e-320, 3e-320, 0, 0},
+        {(double)INFINITY, (double)NAN, 1, 2},
+        {(double)NAN, 1, 2, 3},
+        {0, -0.0, 0, 0},
+        {1e160, 1e-160, 3, 4},
     };
     launching of;
     launching_begin(&of, 12);
@@ -203,7 +212,8 @@ static void norms_beyond_the_range(void **state)
             operand_make(&of, &out, in.dtype, 0, NULL, false, true, false);
             for (int at = 0; at < 4; at++) {
                 const float narrow = (float)rows[row][at];
-                memcpy(operand_at(&in, at), single != 0 ? (const void *)&narrow : (const void *)&rows[row][at], in.width);
+                memcpy(operand_at(&in, at), single != 0 ? (const void *)&narrow : (const void *)&rows[row][at],
+                       in.width);
             }
             device_give(&of, in.buffer);
             in.buffer = device_take(&of, (uint64_t)in.elements * in.width, in.bytes);

@@ -100,11 +100,13 @@ static const fake_kernel gemm_kernel = {"cublas_gemm", 1, {sizeof(fake_gemm)}, {
 
 static int enqueue(fake_handle *handle, fake_gemm *g, const void *alpha, const void *beta)
 {
-    fake_stream *stream = handle->stream == NULL ? NULL : fake_find(FAKE_STREAM, handle->stream, "a handle's stream is gone");
+    fake_stream *stream =
+        handle->stream == NULL ? NULL : fake_find(FAKE_STREAM, handle->stream, "a handle's stream is gone");
     const int64_t a_rows = g->turn_a == 0 ? g->m : g->k;
     const int64_t b_rows = g->turn_b == 0 ? g->k : g->n;
-    const bool right = g->m >= 0 && g->n >= 0 && g->k >= 0 && g->items >= 0 && g->a_column >= (a_rows > 1 ? a_rows : 1) &&
-                       g->b_column >= (b_rows > 1 ? b_rows : 1) && g->c_column >= (g->m > 1 ? g->m : 1);
+    const bool right = g->m >= 0 && g->n >= 0 && g->k >= 0 && g->items >= 0 &&
+                       g->a_column >= (a_rows > 1 ? a_rows : 1) && g->b_column >= (b_rows > 1 ? b_rows : 1) &&
+                       g->c_column >= (g->m > 1 ? g->m : 1);
     if (stream == NULL || handle->workspace == 0 || stream->object.device != fake_current() ||
         handle->object.device != fake_current() || !right) {
         fake_blame(&fake.misuse, right ? "a product in no stream or context of its handle, or without a workspace"
@@ -197,39 +199,61 @@ int cublasSetMathMode(void *handle, int mode)
 
 static uint64_t address_of(const void *at) { return (uint64_t)(uintptr_t)at; }
 
-#define GEMM(letter, PART, COMPLEX)                                                                                     \
-    FAKE_API int cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,  \
-                                         const void *a, int a_column, const void *b, int b_column, const void *beta,    \
-                                         void *c, int c_column);                                                        \
-    FAKE_API int cublas##letter##gemmStridedBatched(                                                                    \
-        void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int a_column,      \
-        long long a_item, const void *b, int b_column, long long b_item, const void *beta, void *c, int c_column,       \
-        long long c_item, int items);                                                                                   \
-    int cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,           \
-                                const void *a, int a_column, const void *b, int b_column, const void *beta, void *c,    \
-                                int c_column)                                                                           \
-    {                                                                                                                   \
-        FAKE_BEGIN("cublas" #letter "gemm_v2", true);                                                                   \
-        fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");                                        \
-        fake_gemm g = {.part = sizeof(PART), .is_complex = COMPLEX, .turn_a = turn_a, .turn_b = turn_b, .m = m, .n = n, \
-                       .k = k, .a = address_of(a), .b = address_of(b), .c = address_of(c), .a_column = a_column,        \
-                       .b_column = b_column, .c_column = c_column, .items = 1};                                         \
-        return (int)fake_leave(                                                                                         \
-            (CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, &g, alpha, beta)));                            \
-    }                                                                                                                   \
-    int cublas##letter##gemmStridedBatched(void *handle, int turn_a, int turn_b, int m, int n, int k,                   \
-                                           const void *alpha, const void *a, int a_column, long long a_item,            \
-                                           const void *b, int b_column, long long b_item, const void *beta, void *c,    \
-                                           int c_column, long long c_item, int items)                                   \
-    {                                                                                                                   \
-        FAKE_BEGIN("cublas" #letter "gemmStridedBatched", true);                                                        \
-        fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");                                        \
-        fake_gemm g = {.part = sizeof(PART), .is_complex = COMPLEX, .turn_a = turn_a, .turn_b = turn_b, .m = m, .n = n, \
-                       .k = k, .a = address_of(a), .b = address_of(b), .c = address_of(c), .a_column = a_column,        \
-                       .b_column = b_column, .c_column = c_column, .a_item = a_item, .b_item = b_item,                  \
-                       .c_item = c_item, .items = items};                                                               \
-        return (int)fake_leave(                                                                                         \
-            (CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, &g, alpha, beta)));                            \
+#define GEMM(letter, PART, COMPLEX)                                                                                    \
+    FAKE_API int cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, \
+                                         const void *a, int a_column, const void *b, int b_column, const void *beta,   \
+                                         void *c, int c_column);                                                       \
+    FAKE_API int cublas##letter##gemmStridedBatched(void *handle, int turn_a, int turn_b, int m, int n, int k,         \
+                                                    const void *alpha, const void *a, int a_column, long long a_item,  \
+                                                    const void *b, int b_column, long long b_item, const void *beta,   \
+                                                    void *c, int c_column, long long c_item, int items);               \
+    int cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,          \
+                                const void *a, int a_column, const void *b, int b_column, const void *beta, void *c,   \
+                                int c_column)                                                                          \
+    {                                                                                                                  \
+        FAKE_BEGIN("cublas" #letter "gemm_v2", true);                                                                  \
+        fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");                                       \
+        fake_gemm g = {.part = sizeof(PART),                                                                           \
+                       .is_complex = COMPLEX,                                                                          \
+                       .turn_a = turn_a,                                                                               \
+                       .turn_b = turn_b,                                                                               \
+                       .m = m,                                                                                         \
+                       .n = n,                                                                                         \
+                       .k = k,                                                                                         \
+                       .a = address_of(a),                                                                             \
+                       .b = address_of(b),                                                                             \
+                       .c = address_of(c),                                                                             \
+                       .a_column = a_column,                                                                           \
+                       .b_column = b_column,                                                                           \
+                       .c_column = c_column,                                                                           \
+                       .items = 1};                                                                                    \
+        return (int)fake_leave((CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, &g, alpha, beta)));        \
+    }                                                                                                                  \
+    int cublas##letter##gemmStridedBatched(void *handle, int turn_a, int turn_b, int m, int n, int k,                  \
+                                           const void *alpha, const void *a, int a_column, long long a_item,           \
+                                           const void *b, int b_column, long long b_item, const void *beta, void *c,   \
+                                           int c_column, long long c_item, int items)                                  \
+    {                                                                                                                  \
+        FAKE_BEGIN("cublas" #letter "gemmStridedBatched", true);                                                       \
+        fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");                                       \
+        fake_gemm g = {.part = sizeof(PART),                                                                           \
+                       .is_complex = COMPLEX,                                                                          \
+                       .turn_a = turn_a,                                                                               \
+                       .turn_b = turn_b,                                                                               \
+                       .m = m,                                                                                         \
+                       .n = n,                                                                                         \
+                       .k = k,                                                                                         \
+                       .a = address_of(a),                                                                             \
+                       .b = address_of(b),                                                                             \
+                       .c = address_of(c),                                                                             \
+                       .a_column = a_column,                                                                           \
+                       .b_column = b_column,                                                                           \
+                       .c_column = c_column,                                                                           \
+                       .a_item = a_item,                                                                               \
+                       .b_item = b_item,                                                                               \
+                       .c_item = c_item,                                                                               \
+                       .items = items};                                                                                \
+        return (int)fake_leave((CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, &g, alpha, beta)));        \
     }
 GEMM(S, float, false)
 GEMM(D, double, false)

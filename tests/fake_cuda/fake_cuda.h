@@ -42,6 +42,8 @@ typedef struct fake_cuda {
     bool drop_waits;  /* cuStreamWaitEvent does nothing */
     bool false_ready; /* queries and waits say that it is over */
     bool skip_pop;    /* cuCtxPopCurrent does nothing */
+    bool no_barriers; /* __syncthreads does nothing */
+    bool lost_thread; /* the last thread of the last block does not run */
     /* Counts. */
     uint64_t calls;
     uint64_t faults; /* that were fired */

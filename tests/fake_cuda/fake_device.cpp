@@ -186,6 +186,9 @@ void __syncthreads()
         fake_device_blame("a barrier in a kernel that is said to have none");
         return;
     }
+    if (!fake_device_has_barriers()) {
+        return;
+    }
     const unsigned self = threadIdx.x;
     go_home(&fibers[self], false);
     threadIdx.x = self;
@@ -209,7 +212,8 @@ void fake_device_run(const fake_kernel *kernel, unsigned blocks, void *const *va
             run_fibers();
             continue;
         }
-        for (unsigned thread = 0; thread < FAKE_THREADS; thread++) {
+        const bool loses = blockIdx.x + 1 == blocks && fake_device_loses_a_thread();
+        for (unsigned thread = 0; thread < FAKE_THREADS - (loses ? 1 : 0); thread++) {
             threadIdx.x = thread;
             kernel->call(values);
         }

@@ -129,6 +129,8 @@ char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment)
 }
 
 uint64_t fake_device_random(void) { return fake_random(); }
+bool fake_device_has_barriers(void) { return !fake.no_barriers; }
+bool fake_device_loses_a_thread(void) { return fake.lost_thread; }
 void fake_device_blame(const char *what) { fake_blame(&fake.misuse, what); }
 
 void fake_run_kernel(const fake_op *op)

@@ -33,6 +33,9 @@ void fake_device_run(const fake_kernel *kernel, unsigned blocks, void *const *va
 /* Given by the driver: where bytes are, looks at random, faults of kernels. */
 char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment);
 uint64_t fake_device_random(void);
+/* Mistakes that tests plant. */
+bool fake_device_has_barriers(void);
+bool fake_device_loses_a_thread(void);
 void fake_device_blame(const char *what);
 
 #ifdef __cplusplus

@@ -66,7 +66,8 @@ template <class... P, void (*KERNEL_CALLED)(P...)> struct called<KERNEL_CALLED> 
     explicit called(const char *name)
     {
         static_assert(sizeof...(P) <= FAKE_PARAMETERS, "too many parameters");
-        entry = fake_kernel{name, (int)sizeof...(P), {sizeof(P)...}, {std::is_pointer<P>::value...}, from, false, nullptr};
+        entry =
+            fake_kernel{name, (int)sizeof...(P), {sizeof(P)...}, {std::is_pointer<P>::value...}, from, false, nullptr};
         fake_kernel_add(&entry);
     }
     fake_kernel entry;

@@ -2,7 +2,7 @@
 /*
  * Groups across ranks: what each rank sees of the others' owners, and what nobody may do meanwhile.
  *
- * ranks: 1 2 3 4
+ * ranks: 1 2 3 4 7
  */
 #include "ranks.h"
 

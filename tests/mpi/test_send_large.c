@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks: 2
- * More than 2^31 elements in one copy, and every second byte of a gigabyte, through shared memory and by messages. Needs 5 GiB and a
- * minute, so it runs only where TENURE_TEST_SLOW is 1 and says so elsewhere. */
+ * More than 2^31 elements in one copy, and every second byte of a gigabyte, through shared memory and by messages.
+ * slow: needs 5 GiB and a minute, so it runs only where TENURE_TEST_SLOW is 1 and says so elsewhere. */
 #include "ranks.h"
 
 static tnr_domain *heap;

@@ -341,6 +341,75 @@ static void temporaries_that_live_together_lie_apart(void **state)
     assert_false(tnri_span_place(huge, 2, &bytes));
 }
 
+/* The smallest span of a few temporaries: in some order each of them lies at the lowest place that is free for it. */
+static uint64_t smallest_span(const tnri_temporary *all, int count, uint64_t *places, int *order, int placed, uint32_t left,
+                              uint64_t best)
+{
+    if (left == 0) {
+        uint64_t end = 0;
+        for (int i = 0; i < count; i++) {
+            const uint64_t own = places[i] + (all[i].bytes + 63) / 64 * 64;
+            end = own > end ? own : end;
+        }
+        return end < best ? end : best;
+    }
+    for (int i = 0; i < count; i++) {
+        if ((left >> i & 1U) == 0) {
+            continue;
+        }
+        const uint64_t bytes = (all[i].bytes + 63) / 64 * 64;
+        uint64_t place = 0;
+        for (int again = 0; again <= placed; again++) { /* until nothing is in the way */
+            for (int k = 0; k < placed; k++) {
+                const tnri_temporary *other = &all[order[k]];
+                const uint64_t end = places[order[k]] + (other->bytes + 63) / 64 * 64;
+                if (other->first <= all[i].last && all[i].first <= other->last && place < end &&
+                    places[order[k]] < place + bytes) {
+                    place = end;
+                }
+            }
+        }
+        if (place + bytes < best) {
+            places[i] = place;
+            order[placed] = i;
+            best = smallest_span(all, count, places, order, placed + 1, left & ~(UINT32_C(1) << i), best);
+        }
+    }
+    return best;
+}
+
+/* Against the true minimum, which needs a search of all orders: of einsum's lifetimes, a value from its step to the one that takes it. */
+static void places_are_near_the_smallest_span(void **state)
+{
+    (void)state;
+    enum { CASES = 3000, MOST = 7 };
+    seed_from_environment();
+    double sum = 0.0;
+    double worst = 0.0;
+    int above = 0;
+    for (int n = 0; n < CASES; n++) {
+        tnri_temporary all[MOST];
+        const int count = (int)within(2, MOST);
+        for (int i = 0; i < count; i++) {
+            all[i] = (tnri_temporary){.bytes = (uint64_t)within(1, 1 << within(8, 20)), .first = i};
+            all[i].last = i + (int)within(1, chance(2) ? 2 : count);
+        }
+        uint64_t places[MOST];
+        int order[32];
+        uint64_t bytes = 0;
+        assert_true(tnri_span_place(all, count, &bytes));
+        const uint64_t least = smallest_span(all, count, places, order, 0, (UINT32_C(1) << count) - 1, UINT64_MAX);
+        assert_true(least <= bytes);
+        const double ratio = (double)bytes / (double)least;
+        sum += ratio;
+        worst = ratio > worst ? ratio : worst;
+        above += ratio > 1.06 ? 1 : 0;
+    }
+    print_message("span over the smallest there is: %.4f on average, %.4f at worst, above 1.06 in %d of %d\n", sum / CASES, worst,
+                  above, CASES);
+    assert_true(above * 1000 <= CASES && worst <= 1.25); /* of 153,000 with other seeds one was above 1.06, at 1.10 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +418,7 @@ int main(void)
         cmocka_unit_test(equal_work_is_decided_by_size),
         cmocka_unit_test(a_path_as_text),
         cmocka_unit_test(temporaries_that_live_together_lie_apart),
+        cmocka_unit_test(places_are_near_the_smallest_span),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,14 +100,16 @@ static void load(tnr_dtype dtype, const char *first, int64_t element, long doubl
     }
 }
 
-typedef enum kernel { TINY, SMALL, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
+typedef enum kernel { TINY, SMALL, LOW, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
 
 static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
-    const bool in_vectors = gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= kernels->step;
+    const bool in_vectors =
+        gemm->a_row == 1 && gemm->c_row == 1 && gemm->m >= (which == LOW ? kernels->few : kernels->step);
     switch (which) {
     case SMALL:
+    case LOW:
         return in_vectors;
     case BY_COLUMNS:
         return gemm->n == 1 && gemm->a_row == 1;
@@ -123,8 +125,8 @@ static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
-    void (*const alone[])(const tnri_gemm *) = {kernels->tiny, kernels->small, kernels->by_columns, kernels->by_rows,
-                                                kernels->outer};
+    void (*const alone[])(const tnri_gemm *) = {kernels->tiny,       kernels->small,   kernels->low,
+                                                kernels->by_columns, kernels->by_rows, kernels->outer};
     if (which != BLOCKED) {
         alone[which](gemm);
     } else {
@@ -152,7 +154,7 @@ static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
     const bool complex = catalogue_is_complex(dtype);
-    const bool wild = which != SMALL && which != OUTER && catalogue_below(&numbers, 4) != 0;
+    const bool wild = which != SMALL && which != LOW && which != OUTER && catalogue_below(&numbers, 4) != 0;
     operand a = make_operand(dtype, m, k, wild, true);
     operand b = make_operand(dtype, k, n, wild, true);
     operand c = make_operand(dtype, m, n, wild, false);
@@ -258,6 +260,8 @@ static void test_small_kernel(void **state)
     (void)state;
     assert_true(check_sizes(SMALL, 50, 300) > 100);
     assert_true(check_sizes(SMALL, 17, 300) > 50);
+    assert_true(check_sizes(LOW, 17, 300) > 50);
+    assert_true(check_sizes(LOW, 7, 300) > 50);
 }
 
 static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int rounds)
@@ -270,6 +274,88 @@ static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int round
         }
     }
     return taken;
+}
+
+/* Element [i, j] summed over k in order: one rounding per step where the instruction set has fused multiply and add. */
+static double sum_in_order(tnr_dtype dtype, const tnri_gemm *g, int64_t i, int64_t j)
+{
+#if defined(__aarch64__)
+    const bool fused = true;
+#else
+    const bool fused = engine->isa >= TNRI_ISA_V3;
+#endif
+    double sum = 0.0;
+    for (int64_t p = 0; p < g->k; ++p) {
+        const int64_t in_a = i * g->a_row + p * g->a_column;
+        const int64_t in_b = p * g->b_row + j * g->b_column;
+        if (dtype == TNR_F64) {
+            const double x = ((const double *)g->a)[in_a];
+            const double y = ((const double *)g->b)[in_b];
+            sum = fused ? fma(x, y, sum) : sum + x * y;
+        } else {
+            const float x = ((const float *)g->a)[in_a];
+            const float y = ((const float *)g->b)[in_b];
+            sum = (double)(fused ? fmaf(x, y, (float)sum) : (float)sum + x * y);
+        }
+    }
+    return sum;
+}
+
+/* Numbers whose sum depends on its order. */
+static void fill_roughly(tnr_dtype dtype, void *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        const double value = (double)(catalogue_below(&numbers, 1 << 24) - (1 << 23)) / 3e6;
+        if (dtype == TNR_F64) {
+            ((double *)data)[i] = value;
+        } else {
+            ((float *)data)[i] = (float)value;
+        }
+    }
+}
+
+static void check_order(kernel which, tnr_dtype dtype)
+{
+    enum { M = 59, K = 190 };
+    static double memory[3][M * K];
+    fill_roughly(dtype, memory[0], (int64_t)M * K);
+    fill_roughly(dtype, memory[1], (int64_t)M * K);
+    const tnri_gemm gemm = {{.plain = true, .overwrite = true, .alpha = {1.0, 0.0}},
+                            M,
+                            which == BY_COLUMNS ? 1 : 11,
+                            K,
+                            memory[0],
+                            1,
+                            M,
+                            memory[1],
+                            1,
+                            K,
+                            memory[2],
+                            1,
+                            M};
+    run(which, dtype, &gemm);
+    for (int64_t j = 0; j < gemm.n; ++j) {
+        for (int64_t i = 0; i < M; ++i) {
+            const int64_t at = j * M + i;
+            const double wanted = sum_in_order(dtype, &gemm, i, j);
+            const double found = dtype == TNR_F64 ? memory[2][at] : (double)((const float *)memory[2])[at];
+            if (found != wanted) {
+                fail_msg("kernel %d %s [%lld, %lld]: %a, expected %a", (int)which, tnr_dtype_name(dtype), (long long)i,
+                         (long long)j, found, wanted);
+            }
+        }
+    }
+}
+
+/* The same bits by each of the library's kernels that say so, and by packing up to kc. */
+static void test_sums_are_in_order(void **state)
+{
+    (void)state;
+    static const kernel kernels[] = {TINY, SMALL, LOW, BLOCKED, BY_COLUMNS};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
+        check_order(kernels[i], TNR_F32);
+        check_order(kernels[i], TNR_F64);
+    }
 }
 
 /* Around what is held on the stack, and what is gathered at a time. */
@@ -347,7 +433,9 @@ int main(void)
         cmocka_unit_test(test_vector_kernels),
         cmocka_unit_test(test_blocked_product),
     };
-    const int failed = cmocka_run_group_tests_name("own", tests, open_own, close_engine);
+    const struct CMUnitTest own[] = {cmocka_unit_test(test_sums_are_in_order)};
+    const int failed = cmocka_run_group_tests_name("own", tests, open_own, close_engine) +
+                       cmocka_run_group_tests_name("own order", own, open_own, close_engine);
     tnr_feature_set features;
     tnr_features(&features);
     if (strcmp(features.blis, "off") == 0) {

@@ -21,7 +21,7 @@ template <class INTEGER, class REAL> DEVICE INTEGER saturated(REAL a, INTEGER le
     if (a < low) {
         return least;
     }
-    return a < -low ? (INTEGER)a : (INTEGER) ~least;
+    return a < -low ? (INTEGER)a : (INTEGER)~least;
 }
 #define LEAST_I32 ((int32_t)0x80000000U)
 #define LEAST_I64 ((int64_t)0x8000000000000000ULL)
@@ -146,11 +146,8 @@ template <class FROM> DEVICE void cast(const tnri_map_layout &l, int to, char *t
     }
 }
 
-#define CAST(from, T, HOW)                                                                 \
-    KERNEL(cast_##from)(SAME(tnri_map_layout) l, int32_t to, char *target, const char *a)  \
-    {                                                                                      \
-        HOW<T>(l, to, target, a);                                                          \
-    }
+#define CAST(from, T, HOW) \
+    KERNEL(cast_##from)(SAME(tnri_map_layout) l, int32_t to, char *target, const char *a) { HOW<T>(l, to, target, a); }
 CAST(f32, float, cast)
 CAST(f64, double, cast)
 CAST(c32, c32, cast_elements)

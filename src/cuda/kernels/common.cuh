@@ -204,8 +204,8 @@ DEVICE uint64_t quotient_by(uint64_t index, uint64_t multiplier, uint8_t shift)
  * axes, by 32-bit multiplications. offsets_of: any axes, first..first+rank-1 of the lists. offsets_divided: where nobody made divisors.
  */
 template <int N>
-DEVICE void offsets_small(uint32_t index, int rank, const uint32_t *multiplier, const uint32_t *shift, const int64_t *shape,
-                          const int64_t *const *steps, int64_t *offsets)
+DEVICE void offsets_small(uint32_t index, int rank, const uint32_t *multiplier, const uint32_t *shift,
+                          const int64_t *shape, const int64_t *const *steps, int64_t *offsets)
 {
     UNROLLED
     for (int i = 0; i < N; i++) {
@@ -271,7 +271,8 @@ DEVICE void offsets_of(int64_t index, int rank, const int64_t *shape, const tnri
 }
 
 /* The same by one list of steps. */
-FAR_DEVICE int64_t offset_of(int64_t index, int rank, const int64_t *shape, const tnri_divisors &by, int first, const int64_t *steps)
+FAR_DEVICE int64_t offset_of(int64_t index, int rank, const int64_t *shape, const tnri_divisors &by, int first,
+                             const int64_t *steps)
 {
     const int64_t *const all[1] = {steps};
     int64_t offset;
@@ -280,8 +281,8 @@ FAR_DEVICE int64_t offset_of(int64_t index, int rank, const int64_t *shape, cons
 }
 
 template <int N>
-DEVICE void offsets_by_division(int64_t index, int64_t count, int rank, const int64_t *shape, const int64_t *const *steps,
-                                int64_t *offsets)
+DEVICE void offsets_by_division(int64_t index, int64_t count, int rank, const int64_t *shape,
+                                const int64_t *const *steps, int64_t *offsets)
 {
     if (count <= 0x7FFFFFFF) {
         offsets_divided<uint32_t, N>((uint32_t)index, rank, shape, steps, offsets);

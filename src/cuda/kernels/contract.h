@@ -46,40 +46,41 @@ typedef unsigned long long uint64_t;
 #define TNRI_KERNEL_ALL_(K, module, name) TNRI_KERNEL_NUMBERS_(K, module, name) K(module, name##_bool)
 #define TNRI_KERNEL_WIDTHS_(K, module, name) \
     K(module, name##_1) K(module, name##_4) K(module, name##_8) K(module, name##_16)
-#define TNRI_KERNEL_FUNCTIONS_(K, module, dtype)                                                                       \
-    K(module, exp_##dtype) K(module, log_##dtype) K(module, sin_##dtype) K(module, cos_##dtype)                        \
-        K(module, tanh_##dtype) K(module, sqrt_##dtype) K(module, rsqrt_##dtype) K(module, expm1_##dtype)              \
-            K(module, log1p_##dtype) K(module, power_##dtype)
-#define TNRI_KERNEL_LIST(K)                     \
-    TNRI_KERNEL_WIDTHS_(K, move, pack)          \
-    TNRI_KERNEL_WIDTHS_(K, move, turn)          \
-    TNRI_KERNEL_WIDTHS_(K, move, fill)          \
-    TNRI_KERNEL_WIDTHS_(K, move, reshape)       \
-    TNRI_KERNEL_WIDTHS_(K, move, triangle)      \
-    TNRI_KERNEL_NUMBERS_(K, map, map)           \
-    TNRI_KERNEL_NUMBERS_(K, map, heavy)         \
-    TNRI_KERNEL_COMPLEX_(K, map, size)          \
-    TNRI_KERNEL_ALL_(K, map, compare)           \
-    TNRI_KERNEL_WIDTHS_(K, map, select)         \
-    TNRI_KERNEL_INTEGERS_(K, map, scan)         \
-    TNRI_KERNEL_ALL_(K, cast, cast)             \
-    TNRI_KERNEL_FUNCTIONS_(K, math, f32)        \
-    TNRI_KERNEL_FUNCTIONS_(K, math, f64)        \
-    TNRI_KERNEL_FUNCTIONS_(K, math_complex, c32) \
-    TNRI_KERNEL_FUNCTIONS_(K, math_complex, c64) \
-    TNRI_KERNEL_ALL_(K, reduce, reduce)         \
-    TNRI_KERNEL_REALS_(K, reduce, arg)          \
-    TNRI_KERNEL_INTEGERS_(K, reduce, arg)       \
-    TNRI_KERNEL_WIDTHS_(K, index, gather)       \
-    TNRI_KERNEL_NUMBERS_(K, index, scatter)     \
-    K(index, windows_check)                     \
-    K(index, windows_value)                     \
-    TNRI_KERNEL_REALS_(K, product, product)     \
-    TNRI_KERNEL_COMPLEX_(K, product, product)   \
-    TNRI_KERNEL_REALS_(K, product, product_lines) \
+#define TNRI_KERNEL_FUNCTIONS_(K, module, dtype)                                                           \
+    K(module, exp_##dtype)                                                                                 \
+    K(module, log_##dtype) K(module, sin_##dtype) K(module, cos_##dtype) K(module, tanh_##dtype)           \
+        K(module, sqrt_##dtype) K(module, rsqrt_##dtype) K(module, expm1_##dtype) K(module, log1p_##dtype) \
+            K(module, power_##dtype)
+#define TNRI_KERNEL_LIST(K)                         \
+    TNRI_KERNEL_WIDTHS_(K, move, pack)              \
+    TNRI_KERNEL_WIDTHS_(K, move, turn)              \
+    TNRI_KERNEL_WIDTHS_(K, move, fill)              \
+    TNRI_KERNEL_WIDTHS_(K, move, reshape)           \
+    TNRI_KERNEL_WIDTHS_(K, move, triangle)          \
+    TNRI_KERNEL_NUMBERS_(K, map, map)               \
+    TNRI_KERNEL_NUMBERS_(K, map, heavy)             \
+    TNRI_KERNEL_COMPLEX_(K, map, size)              \
+    TNRI_KERNEL_ALL_(K, map, compare)               \
+    TNRI_KERNEL_WIDTHS_(K, map, select)             \
+    TNRI_KERNEL_INTEGERS_(K, map, scan)             \
+    TNRI_KERNEL_ALL_(K, cast, cast)                 \
+    TNRI_KERNEL_FUNCTIONS_(K, math, f32)            \
+    TNRI_KERNEL_FUNCTIONS_(K, math, f64)            \
+    TNRI_KERNEL_FUNCTIONS_(K, math_complex, c32)    \
+    TNRI_KERNEL_FUNCTIONS_(K, math_complex, c64)    \
+    TNRI_KERNEL_ALL_(K, reduce, reduce)             \
+    TNRI_KERNEL_REALS_(K, reduce, arg)              \
+    TNRI_KERNEL_INTEGERS_(K, reduce, arg)           \
+    TNRI_KERNEL_WIDTHS_(K, index, gather)           \
+    TNRI_KERNEL_NUMBERS_(K, index, scatter)         \
+    K(index, windows_check)                         \
+    K(index, windows_value)                         \
+    TNRI_KERNEL_REALS_(K, product, product)         \
+    TNRI_KERNEL_COMPLEX_(K, product, product)       \
+    TNRI_KERNEL_REALS_(K, product, product_lines)   \
     TNRI_KERNEL_COMPLEX_(K, product, product_lines) \
-    TNRI_KERNEL_REALS_(K, product, product_join) \
-    TNRI_KERNEL_COMPLEX_(K, product, product_join) \
+    TNRI_KERNEL_REALS_(K, product, product_join)    \
+    TNRI_KERNEL_COMPLEX_(K, product, product_join)  \
     K(product, offsets)
 
 /*
@@ -97,9 +98,9 @@ typedef struct tnri_divisors { /* index / shape[axis] by a multiplication, for i
 typedef struct tnri_map_layout {
     int64_t count; /* elements, >= 1 */
     int32_t rank;
-    int32_t operands; /* target and inputs: 1 to 4 */
-    int32_t way;      /* TNRI_WAY_* */
-    uint32_t still;   /* bit i: operand i does not move at all */
+    int32_t operands;       /* target and inputs: 1 to 4 */
+    int32_t way;            /* TNRI_WAY_* */
+    uint32_t still;         /* bit i: operand i does not move at all */
     uint32_t multiplier[4]; /* TNRI_WAY_SMALL: index / shape[axis] by a multiplication */
     uint32_t shift[4];
     int64_t shape[TNRI_KERNEL_RANK];
@@ -200,15 +201,15 @@ typedef struct tnri_reshape_layout {
  * target; it does not read the source. Else stage is WHOLE, and partials 0. The order of additions follows from shape and steps alone.
  */
 typedef enum tnri_kernel_reduce_op { /* as tnri_reduce_op */
-    TNRI_KERNEL_SUM,
-    TNRI_KERNEL_PROD,
-    TNRI_KERNEL_MAX,
-    TNRI_KERNEL_MIN,
-    TNRI_KERNEL_ALL,
-    TNRI_KERNEL_ANY,
-    TNRI_KERNEL_NORM, /* complex: the target is real */
-    TNRI_KERNEL_ARGMAX,
-    TNRI_KERNEL_ARGMIN
+                                     TNRI_KERNEL_SUM,
+                                     TNRI_KERNEL_PROD,
+                                     TNRI_KERNEL_MAX,
+                                     TNRI_KERNEL_MIN,
+                                     TNRI_KERNEL_ALL,
+                                     TNRI_KERNEL_ANY,
+                                     TNRI_KERNEL_NORM, /* complex: the target is real */
+                                     TNRI_KERNEL_ARGMAX,
+                                     TNRI_KERNEL_ARGMIN
 } tnri_kernel_reduce_op;
 
 enum { TNRI_STAGE_WHOLE, TNRI_STAGE_SPLIT, TNRI_STAGE_JOIN };
@@ -250,16 +251,17 @@ typedef struct tnri_reduce_layout {
  */
 typedef struct tnri_windows_layout {
     int64_t vectors;
-    int64_t elements;    /* of a window */
-    int64_t entry_step;  /* of indices, from entry to entry */
-    int64_t first;       /* number of the first vector: first..first+vectors-1 of those that the batch axes tell are taken */
-    int64_t places;      /* of windows: product of limit + 1 over the entries, or INT64_MAX */
+    int64_t elements;   /* of a window */
+    int64_t entry_step; /* of indices, from entry to entry */
+    int64_t first;  /* number of the first vector: first..first+vectors-1 of those that the batch axes tell are taken */
+    int64_t places; /* of windows: product of limit + 1 over the entries, or INT64_MAX */
     int32_t batch_rank;  /* axes 0..batch_rank-1: of the vectors */
     int32_t window_rank; /* behind them: of windows */
     int32_t entries;
-    int32_t wide;         /* indices are i64, else i32 */
-    int32_t window_first; /* gather: neighbouring threads take neighbouring elements of a window, not neighbouring vectors */
-    int32_t way;          /* scatter: TNRI_SCATTER_* */
+    int32_t wide; /* indices are i64, else i32 */
+    int32_t
+        window_first; /* gather: neighbouring threads take neighbouring elements of a window, not neighbouring vectors */
+    int32_t way;      /* scatter: TNRI_SCATTER_* */
     int64_t shape[TNRI_KERNEL_RANK];
     int64_t result[TNRI_KERNEL_RANK]; /* steps in the result, or in updates */
     int64_t other[TNRI_KERNEL_RANK];  /* of the vectors' axes: in indices; of windows': in the tensor */
@@ -270,8 +272,8 @@ typedef struct tnri_windows_layout {
 
 enum {
     TNRI_SCATTER_ELEMENTS, /* a thread per element of the window takes all vectors: windows are apart or the same, or one */
-    TNRI_SCATTER_SHARES,   /* a block per share of the places takes the vectors that are for it: windows are apart or the same */
-    TNRI_SCATTER_TURNS     /* one block, one vector after the other: windows may overlap in part */
+    TNRI_SCATTER_SHARES, /* a block per share of the places takes the vectors that are for it: windows are apart or the same */
+    TNRI_SCATTER_TURNS /* one block, one vector after the other: windows may overlap in part */
 };
 
 /*
@@ -289,7 +291,7 @@ enum {
  */
 typedef struct tnri_product_group {
     int64_t size;
-    int64_t step[3];       /* in a, b, c */
+    int64_t step[3];         /* in a, b, c */
     const int64_t *table[3]; /* on the device */
 } tnri_product_group;
 
@@ -300,16 +302,16 @@ typedef struct tnri_product_layout {
     tnri_product_group batch;
     double alpha[2]; /* re, im */
     double beta[2];
-    int64_t split;       /* of k, that a block takes */
-    int64_t splits;      /* > 1: partials, splits * batch * n * m elements of the dtype, and then tnri_product_join */
-    int32_t way;         /* TNRI_PRODUCT_WAY_* */
-    int32_t overwrite;   /* beta is 0: c is not read */
-    int32_t keep;        /* beta is 1 */
-    int32_t plain;       /* alpha is 1: sums are not multiplied */
+    int64_t split;     /* of k, that a block takes */
+    int64_t splits;    /* > 1: partials, splits * batch * n * m elements of the dtype, and then tnri_product_join */
+    int32_t way;       /* TNRI_PRODUCT_WAY_* */
+    int32_t overwrite; /* beta is 0: c is not read */
+    int32_t keep;      /* beta is 1 */
+    int32_t plain;     /* alpha is 1: sums are not multiplied */
     int32_t conjugate_a;
     int32_t conjugate_b;
-    int32_t lanes;       /* LINES: threads of a block that share an element of c: a power of two */
-    int32_t lines;       /* LINES: neighbouring threads take neighbours along k, not along m */
+    int32_t lanes; /* LINES: threads of a block that share an element of c: a power of two */
+    int32_t lines; /* LINES: neighbouring threads take neighbours along k, not along m */
 } tnri_product_layout;
 
 enum {

@@ -59,7 +59,8 @@ DEVICE void gather(const tnri_windows_layout &l, char *target, const char *tenso
 {
     for (int64_t at = thread_number(); at < l.vectors * l.elements; at += threads_in_all()) {
         const int64_t fast = l.window_first != 0 ? l.elements : l.vectors;
-        const int64_t slow = l.vectors * l.elements <= 0x7FFFFFFF ? (int64_t)((uint32_t)at / (uint32_t)fast) : at / fast;
+        const int64_t slow =
+            l.vectors * l.elements <= 0x7FFFFFFF ? (int64_t)((uint32_t)at / (uint32_t)fast) : at / fast;
         const int64_t rest = at - slow * fast;
         const window w = window_at(l, indices, l.window_first != 0 ? slow : rest);
         int64_t offsets[2];

@@ -23,8 +23,14 @@ DEVICE int64_t sign_of(int64_t a) { return (a > 0) - (a < 0); }
 #define TWO_TO_MINUS_600 2.409919865102884e-181
 #define TWO_TO_500 3.273390607896142e150
 #define TWO_TO_MINUS_500 3.054936363499605e-151
-DEVICE double scale_for(double size) { return size > TWO_TO_500 ? TWO_TO_MINUS_600 : size < TWO_TO_MINUS_500 ? TWO_TO_600 : 1.0; }
-DEVICE double scale_back(double size) { return size > TWO_TO_500 ? TWO_TO_600 : size < TWO_TO_MINUS_500 ? TWO_TO_MINUS_600 : 1.0; }
+DEVICE double scale_for(double size)
+{
+    return size > TWO_TO_500 ? TWO_TO_MINUS_600 : size < TWO_TO_MINUS_500 ? TWO_TO_600 : 1.0;
+}
+DEVICE double scale_back(double size)
+{
+    return size > TWO_TO_500 ? TWO_TO_600 : size < TWO_TO_MINUS_500 ? TWO_TO_MINUS_600 : 1.0;
+}
 
 DEVICE double larger_part(c64 a)
 {
@@ -151,11 +157,11 @@ template <> DEVICE_SPECIAL bool is_at_most<boolean>(boolean a, boolean b) { retu
 
 /* ---- What is done with N elements -------------------------------------------------------------------------------------------------------- */
 
-#define EACH(expression)            \
-    UNROLLED                        \
-    for (int k = 0; k < N; k++) {   \
-        result[k] = (expression);   \
-    }                               \
+#define EACH(expression)          \
+    UNROLLED                      \
+    for (int k = 0; k < N; k++) { \
+        result[k] = (expression); \
+    }                             \
     break
 
 /* What complex numbers have not. */
@@ -308,32 +314,32 @@ template <class WORD> struct select_work {
 #define MAP_PARAMETERS SAME(tnri_map_layout) l, int32_t op, char *target, const char *a, const char *b, const char *c
 #define PLAIN_OP (op & 0xFF)
 
-#define NUMBER(dtype, T)                                                                                           \
-    KERNEL(map_##dtype)(MAP_PARAMETERS) { walk<T, T, T, T>(l, op, target, a, b, c, light_work<T>{PLAIN_OP}); }     \
-    KERNEL(heavy_##dtype)(MAP_PARAMETERS)                                                                          \
-    {                                                                                                              \
-        (void)c;                                                                                                   \
-        walk_slowly<T, T, T>(l, op, target, a, b, heavy_work<T, traits<T>::kind>{PLAIN_OP});                  \
+#define NUMBER(dtype, T)                                                                                       \
+    KERNEL(map_##dtype)(MAP_PARAMETERS) { walk<T, T, T, T>(l, op, target, a, b, c, light_work<T>{PLAIN_OP}); } \
+    KERNEL(heavy_##dtype)(MAP_PARAMETERS)                                                                      \
+    {                                                                                                          \
+        (void)c;                                                                                               \
+        walk_slowly<T, T, T>(l, op, target, a, b, heavy_work<T, traits<T>::kind>{PLAIN_OP});                   \
     }
-#define COMPARE(dtype, T)                                                                   \
-    KERNEL(compare_##dtype)(MAP_PARAMETERS)                                                 \
-    {                                                                                       \
-        (void)c;                                                                            \
-        walk<uint8_t, T, T, nothing>(l, 0, target, a, b, 0, compare_work<T>{PLAIN_OP});     \
+#define COMPARE(dtype, T)                                                               \
+    KERNEL(compare_##dtype)(MAP_PARAMETERS)                                             \
+    {                                                                                   \
+        (void)c;                                                                        \
+        walk<uint8_t, T, T, nothing>(l, 0, target, a, b, 0, compare_work<T>{PLAIN_OP}); \
     }
-#define SIZE(dtype, T, REAL)                                                               \
-    KERNEL(size_##dtype)(MAP_PARAMETERS)                                                   \
-    {                                                                                      \
-        (void)op;                                                                          \
-        (void)b;                                                                           \
-        (void)c;                                                                           \
-        walk_slowly<REAL, T, nothing>(l, 0, target, a, 0, size_work<T>());            \
+#define SIZE(dtype, T, REAL)                                               \
+    KERNEL(size_##dtype)(MAP_PARAMETERS)                                   \
+    {                                                                      \
+        (void)op;                                                          \
+        (void)b;                                                           \
+        (void)c;                                                           \
+        walk_slowly<REAL, T, nothing>(l, 0, target, a, 0, size_work<T>()); \
     }
-#define SELECT(bytes, WORD)                                                                \
-    KERNEL(select_##bytes)(MAP_PARAMETERS)                                                 \
-    {                                                                                      \
-        (void)op;                                                                          \
-        walk<WORD, uint8_t, WORD, WORD>(l, 0, target, a, b, c, select_work<WORD>());       \
+#define SELECT(bytes, WORD)                                                          \
+    KERNEL_OF(select_##bytes, 2)(MAP_PARAMETERS)                                     \
+    {                                                                                \
+        (void)op;                                                                    \
+        walk<WORD, uint8_t, WORD, WORD>(l, 0, target, a, b, c, select_work<WORD>()); \
     }
 
 NUMBER(f32, float)
@@ -369,5 +375,11 @@ template <class T> DEVICE void scan(const tnri_reshape_layout &l, int kind, cons
     }
 }
 
-KERNEL(scan_i32)(SAME(tnri_reshape_layout) l, int32_t kind, const char *a, int64_t *found) { scan<int32_t>(l, kind, a, found); }
-KERNEL(scan_i64)(SAME(tnri_reshape_layout) l, int32_t kind, const char *a, int64_t *found) { scan<int64_t>(l, kind, a, found); }
+KERNEL(scan_i32)(SAME(tnri_reshape_layout) l, int32_t kind, const char *a, int64_t *found)
+{
+    scan<int32_t>(l, kind, a, found);
+}
+KERNEL(scan_i64)(SAME(tnri_reshape_layout) l, int32_t kind, const char *a, int64_t *found)
+{
+    scan<int64_t>(l, kind, a, found);
+}

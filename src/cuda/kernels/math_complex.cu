@@ -132,10 +132,7 @@ FAR_DEVICE c64 complex_sqrt(c64 z)
 }
 
 /* e^|x| / 2 in the place of both cosh and sinh, for large |x| */
-DEVICE c64 half_of_power(double x, double y)
-{
-    return turned_by(fabs(x), y, 0.5);
-}
+DEVICE c64 half_of_power(double x, double y) { return turned_by(fabs(x), y, 0.5); }
 
 DEVICE c64 complex_sinh(c64 z)
 {
@@ -294,39 +291,39 @@ DEVICE c64 widened(c32 z) { return c64{(double)z.re, (double)z.im}; }
 DEVICE void narrow(c64 z, c64 *to) { *to = z; }
 DEVICE void narrow(c64 z, c32 *to) { *to = c32{(float)z.re, (float)z.im}; }
 
-#define ONE(function, dtype, T)                                                                          \
-    struct work_##function##_##dtype {                                                                   \
-        template <int N> MEMBER void run(T *result, const T *a, const nothing *, const nothing *) const  \
-        {                                                                                                \
-            narrow(complex_##function(widened(a[0])), result);                                           \
-        }                                                                                                \
-    };                                                                                                   \
-    KERNEL(function##_##dtype)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b)      \
-    {                                                                                                    \
-        (void)b;                                                                                         \
-        walk_slowly<T, T, nothing>(l, 0, target, a, 0, work_##function##_##dtype());                     \
+#define ONE(function, dtype, T)                                                                           \
+    struct work_##function##_##dtype {                                                                    \
+        template <int N> MEMBER void run(T *result, const T *a, const nothing *, const nothing *) const   \
+        {                                                                                                 \
+            narrow(complex_##function(widened(a[0])), result);                                            \
+        }                                                                                                 \
+    };                                                                                                    \
+    KERNEL_OF(function##_##dtype, 2)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b) \
+    {                                                                                                     \
+        (void)b;                                                                                          \
+        walk_slowly<T, T, nothing>(l, 0, target, a, 0, work_##function##_##dtype());                      \
     }
-#define TWO(function, dtype, T)                                                                          \
-    struct work_##function##_##dtype {                                                                   \
-        template <int N> MEMBER void run(T *result, const T *a, const T *b, const nothing *) const       \
-        {                                                                                                \
-            narrow(complex_##function(widened(a[0]), widened(b[0])), result);                            \
-        }                                                                                                \
-    };                                                                                                   \
-    KERNEL(function##_##dtype)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b)      \
-    {                                                                                                    \
-        walk_slowly<T, T, T>(l, 0, target, a, b, work_##function##_##dtype());                           \
+#define TWO(function, dtype, T)                                                                           \
+    struct work_##function##_##dtype {                                                                    \
+        template <int N> MEMBER void run(T *result, const T *a, const T *b, const nothing *) const        \
+        {                                                                                                 \
+            narrow(complex_##function(widened(a[0]), widened(b[0])), result);                             \
+        }                                                                                                 \
+    };                                                                                                    \
+    KERNEL_OF(function##_##dtype, 2)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b) \
+    {                                                                                                     \
+        walk_slowly<T, T, T>(l, 0, target, a, b, work_##function##_##dtype());                            \
     }
-#define FUNCTIONS(dtype, T)  \
-    ONE(exp, dtype, T)       \
-    ONE(log, dtype, T)       \
-    ONE(sin, dtype, T)       \
-    ONE(cos, dtype, T)       \
-    ONE(tanh, dtype, T)      \
-    ONE(sqrt, dtype, T)      \
-    ONE(rsqrt, dtype, T)     \
-    ONE(expm1, dtype, T)     \
-    ONE(log1p, dtype, T)     \
+#define FUNCTIONS(dtype, T) \
+    ONE(exp, dtype, T)      \
+    ONE(log, dtype, T)      \
+    ONE(sin, dtype, T)      \
+    ONE(cos, dtype, T)      \
+    ONE(tanh, dtype, T)     \
+    ONE(sqrt, dtype, T)     \
+    ONE(rsqrt, dtype, T)    \
+    ONE(expm1, dtype, T)    \
+    ONE(log1p, dtype, T)    \
     TWO(power, dtype, T)
 FUNCTIONS(c32, c32)
 FUNCTIONS(c64, c64)

@@ -19,10 +19,10 @@ template <class WORD> struct same_word {
     }
 };
 
-#define PACK(bytes, WORD)                                                                      \
-    KERNEL(pack_##bytes)(SAME(tnri_map_layout) l, char *target, const char *a)                 \
-    {                                                                                          \
-        walk<WORD, WORD, nothing, nothing>(l, 0, target, a, 0, 0, same_word<WORD>());             \
+#define PACK(bytes, WORD)                                                             \
+    KERNEL(pack_##bytes)(SAME(tnri_map_layout) l, char *target, const char *a)        \
+    {                                                                                 \
+        walk<WORD, WORD, nothing, nothing>(l, 0, target, a, 0, 0, same_word<WORD>()); \
     }
 PACK(1, uint8_t)
 PACK(4, uint32_t)
@@ -47,12 +47,12 @@ template <class WORD> struct one_value {
     }
 };
 
-#define FILL(bytes, WORD)                                                                          \
-    KERNEL(fill_##bytes)(SAME(tnri_map_layout) l, char *target, tnri_value value)                  \
-    {                                                                                              \
-        one_value<WORD> of;                                                                        \
-        take_value(value, of.value);                                                               \
-        walk<WORD, nothing, nothing, nothing>(l, 0, target, 0, 0, 0, of);                                \
+#define FILL(bytes, WORD)                                                         \
+    KERNEL(fill_##bytes)(SAME(tnri_map_layout) l, char *target, tnri_value value) \
+    {                                                                             \
+        one_value<WORD> of;                                                       \
+        take_value(value, of.value);                                              \
+        walk<WORD, nothing, nothing, nothing>(l, 0, target, 0, 0, 0, of);         \
     }
 FILL(1, uint8_t)
 FILL(4, uint32_t)
@@ -63,7 +63,8 @@ FILL(16, sixteen)
 
 #define TILE 32
 
-template <class WORD> DEVICE void turn(const tnri_map_layout &l, char *target, const char *source, WORD (*tile)[TILE + 1])
+template <class WORD>
+DEVICE void turn(const tnri_map_layout &l, char *target, const char *source, WORD (*tile)[TILE + 1])
 {
     const int64_t tiles_0 = (l.shape[0] - 1) / TILE + 1;
     const int64_t tiles_1 = (l.shape[1] - 1) / TILE + 1;
@@ -120,11 +121,8 @@ template <class WORD> DEVICE void reshape(const tnri_reshape_layout &l, char *ta
     }
 }
 
-#define RESHAPE(bytes, WORD)                                                          \
-    KERNEL(reshape_##bytes)(SAME(tnri_reshape_layout) l, char *target, const char *a) \
-    {                                                                                 \
-        reshape<WORD>(l, target, a);                                                  \
-    }
+#define RESHAPE(bytes, WORD) \
+    KERNEL(reshape_##bytes)(SAME(tnri_reshape_layout) l, char *target, const char *a) { reshape<WORD>(l, target, a); }
 RESHAPE(1, uint8_t)
 RESHAPE(4, uint32_t)
 RESHAPE(8, uint64_t)

@@ -162,7 +162,8 @@ DEVICE void product(const tnri_product_layout &l, char *c, const char *a, const 
 /* ---- By lines -------------------------------------------------------------------------------------------------------------------------------- */
 
 template <class T>
-DEVICE void product_lines(const tnri_product_layout &l, char *c, const char *a, const char *b, char *partials, T *shared)
+DEVICE void product_lines(const tnri_product_layout &l, char *c, const char *a, const char *b, char *partials,
+                          T *shared)
 {
     const int thread = (int)threadIdx.x;
     const int beside = TNRI_KERNEL_THREADS / l.lanes;
@@ -227,23 +228,23 @@ template <class T> DEVICE void product_join(const tnri_product_layout &l, char *
 }
 
 #define PRODUCT_PARAMETERS SAME(tnri_product_layout) l, char *c, const char *a, const char *b, char *partials
-#define PRODUCT(dtype, T)                                                          \
-    KERNEL_OF(product_##dtype, 1)(PRODUCT_PARAMETERS)                              \
-    {                                                                              \
-        __shared__ T tile_a[DEPTH][ROWS + 1];                                      \
-        __shared__ T tile_b[DEPTH][ROWS + 1];                                      \
-        product<T>(l, c, a, b, partials, tile_a, tile_b);                          \
-    }                                                                              \
-    KERNEL_OF(product_lines_##dtype, 2)(PRODUCT_PARAMETERS)                        \
-    {                                                                              \
-        __shared__ T shared[TNRI_KERNEL_THREADS];                                  \
-        product_lines<T>(l, c, a, b, partials, shared);                            \
-    }                                                                              \
-    KERNEL_OF(product_join_##dtype, 2)(PRODUCT_PARAMETERS)                         \
-    {                                                                              \
-        (void)a;                                                                   \
-        (void)b;                                                                   \
-        product_join<T>(l, c, partials);                                           \
+#define PRODUCT(dtype, T)                                   \
+    KERNEL_OF(product_##dtype, 1)(PRODUCT_PARAMETERS)       \
+    {                                                       \
+        __shared__ T tile_a[DEPTH][ROWS + 1];               \
+        __shared__ T tile_b[DEPTH][ROWS + 1];               \
+        product<T>(l, c, a, b, partials, tile_a, tile_b);   \
+    }                                                       \
+    KERNEL_OF(product_lines_##dtype, 2)(PRODUCT_PARAMETERS) \
+    {                                                       \
+        __shared__ T shared[TNRI_KERNEL_THREADS];           \
+        product_lines<T>(l, c, a, b, partials, shared);     \
+    }                                                       \
+    KERNEL_OF(product_join_##dtype, 2)(PRODUCT_PARAMETERS)  \
+    {                                                       \
+        (void)a;                                            \
+        (void)b;                                            \
+        product_join<T>(l, c, partials);                    \
     }
 PRODUCT(f32, float)
 PRODUCT(f64, double)

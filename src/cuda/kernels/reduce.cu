@@ -170,7 +170,7 @@ template <class OP> struct in_line {
     const char *at;
     int64_t index; /* of the next term */
     int64_t end;
-    int64_t step;  /* from term to term of this thread */
+    int64_t step; /* from term to term of this thread */
     int64_t bytes;
     MEMBER typename OP::state next()
     {
@@ -285,7 +285,8 @@ struct piece {
     char *target;
 };
 
-DEVICE piece piece_of(const tnri_reduce_layout &l, int64_t item, int64_t groups, char *target, const char *source, char *partials)
+DEVICE piece piece_of(const tnri_reduce_layout &l, int64_t item, int64_t groups, char *target, const char *source,
+                      char *partials)
 {
     const int thread = (int)threadIdx.x;
     const int beside = TNRI_KERNEL_THREADS / l.lanes;
@@ -355,53 +356,53 @@ template <class OP> DEVICE void reduce(const tnri_reduce_layout &l, const piece 
 /* ---- Kernels ---------------------------------------------------------------------------------------------------------------------------------------- */
 
 #define REDUCE_PARAMETERS SAME(tnri_reduce_layout) l, char *target, const char *source, char *partials
-#define REDUCE_BEGIN                                                                             \
-    alignas(16) __shared__ unsigned char room[ROOM];                                             \
-    const int64_t groups = (l.outputs - 1) / (TNRI_KERNEL_THREADS / l.lanes) + 1;                \
-    ONE_BY_ONE                                                                                   \
-    for (int64_t item = blockIdx.x; item < groups * l.chunks; item += gridDim.x) {               \
-        const piece p = piece_of(l, item, groups, target, source, partials);                     \
+#define REDUCE_BEGIN                                                               \
+    alignas(16) __shared__ unsigned char room[ROOM];                               \
+    const int64_t groups = (l.outputs - 1) / (TNRI_KERNEL_THREADS / l.lanes) + 1;  \
+    ONE_BY_ONE                                                                     \
+    for (int64_t item = blockIdx.x; item < groups * l.chunks; item += gridDim.x) { \
+        const piece p = piece_of(l, item, groups, target, source, partials);       \
         switch (l.op) {
 #define CASE(code, OP)          \
     case code:                  \
         reduce<OP>(l, p, room); \
         break;
-#define REDUCE_END                                                                \
-        default:                                                                  \
-            break;                                                                \
-        }                                                                         \
+#define REDUCE_END                                                                   \
+    default:                                                                         \
+        break;                                                                       \
+        }                                                                            \
         __syncthreads(); /* all has been read before the next item's results come */ \
-    }
+        }
 
-#define REDUCE_REAL(dtype, T, NORM)              \
+#define REDUCE_REAL(dtype, T, NORM)                 \
     KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS) \
-    {                                            \
-        REDUCE_BEGIN                             \
-        CASE(TNRI_KERNEL_SUM, sum_of<T>)         \
-        CASE(TNRI_KERNEL_PROD, product_of<T>)    \
-        CASE(TNRI_KERNEL_MAX, largest_of<T>)     \
-        CASE(TNRI_KERNEL_MIN, smallest_of<T>)    \
-        CASE(TNRI_KERNEL_NORM, NORM<T>)          \
-        REDUCE_END                               \
+    {                                               \
+        REDUCE_BEGIN                                \
+        CASE(TNRI_KERNEL_SUM, sum_of<T>)            \
+        CASE(TNRI_KERNEL_PROD, product_of<T>)       \
+        CASE(TNRI_KERNEL_MAX, largest_of<T>)        \
+        CASE(TNRI_KERNEL_MIN, smallest_of<T>)       \
+        CASE(TNRI_KERNEL_NORM, NORM<T>)             \
+        REDUCE_END                                  \
     }
-#define REDUCE_COMPLEX(dtype, T, NORM)           \
+#define REDUCE_COMPLEX(dtype, T, NORM)              \
     KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS) \
-    {                                            \
-        REDUCE_BEGIN                             \
-        CASE(TNRI_KERNEL_SUM, sum_of<T>)         \
-        CASE(TNRI_KERNEL_PROD, product_of<T>)    \
-        CASE(TNRI_KERNEL_NORM, NORM<T>)          \
-        REDUCE_END                               \
+    {                                               \
+        REDUCE_BEGIN                                \
+        CASE(TNRI_KERNEL_SUM, sum_of<T>)            \
+        CASE(TNRI_KERNEL_PROD, product_of<T>)       \
+        CASE(TNRI_KERNEL_NORM, NORM<T>)             \
+        REDUCE_END                                  \
     }
-#define REDUCE_INTEGER(dtype, T)                 \
+#define REDUCE_INTEGER(dtype, T)                    \
     KERNEL_OF(reduce_##dtype, 2)(REDUCE_PARAMETERS) \
-    {                                            \
-        REDUCE_BEGIN                             \
-        CASE(TNRI_KERNEL_SUM, sum_of<T>)         \
-        CASE(TNRI_KERNEL_PROD, product_of<T>)    \
-        CASE(TNRI_KERNEL_MAX, largest_of<T>)     \
-        CASE(TNRI_KERNEL_MIN, smallest_of<T>)    \
-        REDUCE_END                               \
+    {                                               \
+        REDUCE_BEGIN                                \
+        CASE(TNRI_KERNEL_SUM, sum_of<T>)            \
+        CASE(TNRI_KERNEL_PROD, product_of<T>)       \
+        CASE(TNRI_KERNEL_MAX, largest_of<T>)        \
+        CASE(TNRI_KERNEL_MIN, smallest_of<T>)       \
+        REDUCE_END                                  \
     }
 #define ARG(dtype, T)                            \
     KERNEL_OF(arg_##dtype, 1)(REDUCE_PARAMETERS) \
@@ -420,14 +421,6 @@ REDUCE_COMPLEX(c32, c32, single_norm)
 REDUCE_COMPLEX(c64, c64, double_norm)
 REDUCE_INTEGER(i32, int32_t)
 REDUCE_INTEGER(i64, int64_t)
-KERNEL_OF(reduce_bool, 2)(REDUCE_PARAMETERS)
-{
-    REDUCE_BEGIN
-    CASE(TNRI_KERNEL_ALL, all_of)
-    CASE(TNRI_KERNEL_ANY, any_of)
-    REDUCE_END
-}
-ARG(f32, float)
-ARG(f64, double)
-ARG(i32, int32_t)
-ARG(i64, int64_t)
+KERNEL_OF(reduce_bool, 2)
+(REDUCE_PARAMETERS){REDUCE_BEGIN CASE(TNRI_KERNEL_ALL, all_of) CASE(TNRI_KERNEL_ANY, any_of) REDUCE_END} ARG(f32, float)
+    ARG(f64, double) ARG(i32, int32_t) ARG(i64, int64_t)

@@ -97,8 +97,8 @@ DEVICE void walk_slowly(const tnri_map_layout &l, int op, char *target, const ch
 
 /* Elements one by one, two at a time unless they are many bytes: all but `skipped` of them from `head` on. */
 template <class OUT, class A, class B, class C, class WORK>
-DEVICE void walk_elements(const tnri_map_layout &l, char *target, const input<A> &a, const input<B> &b, const input<C> &c,
-                          const WORK &work, int64_t head, int64_t skipped)
+DEVICE void walk_elements(const tnri_map_layout &l, char *target, const input<A> &a, const input<B> &b,
+                          const input<C> &c, const WORK &work, int64_t head, int64_t skipped)
 {
     constexpr int U = sizeof(A) + sizeof(B) + sizeof(C) > 32 ? 1 : 2;
     const int64_t step = threads_in_all();

@@ -51,8 +51,14 @@ typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef double loose_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef int32_t lanes_f32 __attribute__((vector_size(VECTOR_BYTES)));
-typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* For fewer rows than these have elements. */
+typedef float low_vector_f32 __attribute__((vector_size(16)));
+typedef double low_vector_f64 __attribute__((vector_size(16)));
+typedef float low_loose_f32 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double low_loose_f64 __attribute__((vector_size(16), aligned(8), may_alias));
+#define LOW_SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
+#define LOW_SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 
 /* Real and imaginary parts change places. */
 #if VECTOR_BYTES == 64
@@ -66,31 +72,33 @@ typedef int64_t lanes_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 #endif
 
-/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read as they lie. */
+/* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read in place. */
 typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
 
-/* Elements by size, for packing. */
-typedef struct bytes_16 {
+/* Elements by size, for packing: words that may alias any dtype. c32 and c64 are aligned as their parts. */
+typedef uint32_t word_4 __attribute__((may_alias));
+typedef uint64_t word_8 __attribute__((may_alias, aligned(4)));
+typedef struct word_16 {
     uint64_t half[2];
-} bytes_16;
+} __attribute__((may_alias, aligned(8))) word_16;
 
 typedef uint32_t quad_4 __attribute__((vector_size(16)));
 typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
 #if TNRI_HAS_F32
-#define E uint32_t
+#define E word_4
 #define QUAD quad_4
 #define SIZED(x) x##_4
 #include "product_pack.tmpl.h"
 #endif
 #if TNRI_HAS_F64 || TNRI_HAS_C32
-#define E uint64_t
+#define E word_8
 #define QUAD quad_8
 #define SIZED(x) x##_8
 #include "product_pack.tmpl.h"
 #endif
 #if TNRI_HAS_C64
-#define E bytes_16
+#define E word_16
 #define SIZED(x) x##_16
 #include "product_pack.tmpl.h"
 #endif
@@ -105,10 +113,16 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #define DTYPES DTYPES_FLOAT
 #include "each_dtype.inl.h"
 
+#if VECTOR_BYTES > 16
+#define LOW(dtype) low_##dtype
+#else
+#define LOW(dtype) small_##dtype /* no fewer rows than a vector has */
+#endif
+
 /* clang-format off */
 #define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_direct_##dtype), \
-                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
+                                    VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
+                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
                                     PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
                                     PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype)}

@@ -4,15 +4,17 @@
  *
  * A tile is `mr` rows by `nr` columns of the result, held in registers over the whole of k. What it reads is
  *
- *   packed a: slices of mr rows; per k the mr elements side by side
- *   packed b: slices of nr columns; per k the nr elements side by side
+ *   packed a: micro-panels of mr rows; per k the mr elements side by side
+ *   packed b: micro-panels of nr columns; per k the nr elements side by side
  *
- * or a as it lies, where its rows are neighbours. Complex elements stay pairs everywhere: with a seen as twice as many real rows
+ * or a in place, where its rows are neighbours. Complex elements stay pairs everywhere: with a seen as twice as many real rows
  * and b as twice as many real columns, the real tile makes all four products of parts, and a finish puts them together. So one
  * tile serves real and complex numbers, packing knows elements by their size alone, and conjugation is a sign at the end.
  *
- * Every element is the sum over k in order, one rounding per step where the machine has fused multiply and add: the same bits by
- * every way through these kernels.
+ * Tiles, small, low, tiny and by_columns sum over k in order, with one rounding per step where the instruction set has fused multiply and
+ * add (v3, v4, NEON) and with two elsewhere; so a real element is the same by each of them, and wherever it lies in a tile, up to where
+ * the loops around tiles cut k (kc). by_rows makes partial sums, as many as vectors hold. A way's results do not depend on who shares the work; those of different ways, and of instruction sets that differ in the above, may
+ * differ in their last bits.
  */
 #ifndef TENURE_ENGINE_PRODUCT_KERNELS_H
 #define TENURE_ENGINE_PRODUCT_KERNELS_H
@@ -21,6 +23,7 @@
 
 /* What becomes of sums of products: c = alpha * sum + beta * c. */
 typedef struct tnri_finish {
+    bool nothing;   /* alpha is 0: neither a nor b is read */
     bool plain;     /* alpha is 1 and beta 0 */
     bool overwrite; /* beta is 0: c is not read */
     bool add;       /* alpha and beta are 1 */
@@ -54,38 +57,42 @@ typedef struct tnri_gemm {
     int64_t c_row, c_column;
 } tnri_gemm;
 
+typedef void (*tnri_gemm_kernel)(const tnri_gemm *gemm);
+
 /* The kernels of one dtype. */
 typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
     int step;   /* elements of a vector */
-    /* From packed slices. */
+    int few;    /* elements of 16 bytes */
+    /* From packed micro-panels. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
-    /* The same from operands as they lie, rows of a being neighbours: all mr rows and all nr columns are read. NULL: not offered. */
-    void (*tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,
-                        const tnri_tile *tile, const tnri_finish *finish);
+    /* The same from operands in place, rows of a being neighbours: all mr rows and all nr columns are read. NULL: not offered. */
+    void (*tile_in_place)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row, int64_t b_column,
+                          const tnri_tile *tile, const tnri_finish *finish);
     /* The end of a tile whose sums another has made: columns of `rows` reals, a complex column being two of them. */
     void (*finish)(const void *sums, int rows, const tnri_tile *tile, const tnri_finish *finish);
-    /* Without packing anything: rows of a and of c are neighbours, m >= step. */
-    void (*small)(const tnri_gemm *g);
+    /* Without packing anything: rows of a and of c are neighbours, m >= step; m >= few. */
+    tnri_gemm_kernel small;
+    tnri_gemm_kernel low;
     /* n is 1: rows of a are neighbours. */
-    void (*by_columns)(const tnri_gemm *g);
+    tnri_gemm_kernel by_columns;
     /* n is 1: best where elements of a and of b along k are neighbours. */
-    void (*by_rows)(const tnri_gemm *g);
+    tnri_gemm_kernel by_rows;
     /* k is 1: rows of a and of c are neighbours, m >= step. */
-    void (*outer)(const tnri_gemm *g);
+    tnri_gemm_kernel outer;
     /* Without packing, vectors or a question asked. */
-    void (*tiny)(const tnri_gemm *g);
-    /* c = alpha * a * b + beta * c, element by element. */
-    void (*zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step,
-                void *c, int64_t c_step);
+    tnri_gemm_kernel tiny;
+    /* c = alpha * (a * b, summed over `depth` of k) + beta * c, element by element. Offsets of k in elements. */
+    void (*zip)(const tnri_finish *finish, int64_t count, int64_t depth, const void *a, int64_t a_step,
+                const int64_t *k_in_a, const void *b, int64_t b_step, const int64_t *k_in_b, void *c, int64_t c_step);
     /* c = beta * c. */
     void (*scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step);
     /*
-     * Pack `count` rows (of a; columns of b) by `depth` of k in slices of `slice`, filled up with zeros. Offsets in elements from
+     * Pack `count` rows (of a; columns of b) by `depth` of k in micro-panels of `width`, filled up with zeros. Offsets in elements from
      * `from`; `unit`: the rows are neighbours; `unit_depth`: those of k are.
      */
     void (*pack)(void *to, const void *from, const int64_t *rows, int64_t count, bool unit, const int64_t *depths,
-                 int64_t depth, bool unit_depth, int slice);
+                 int64_t depth, bool unit_depth, int width);
 } tnri_product_kernel;
 
 typedef struct tnri_product_table {

@@ -13,124 +13,24 @@
 #define PARTS 1
 #endif
 #define STEP (LANES / PARTS) /* elements of a vector */
+#define LOW_ROWS (16 / (int)sizeof(T))
 #define MR (TILE_VECTORS * STEP)
 #define NR (TILE_COLUMNS / PARTS)
 
-/* sums = a times b over k. Steps in REALs, but for b_column: from column to column. */
-static inline ALWAYS_INLINE void NAME(accumulate)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
-                                                  fetch_ahead ahead, int64_t k, const REAL *a, int64_t a_step,
-                                                  const REAL *b, int64_t b_row, int64_t b_column)
-{
-    UNROLL
-    for (int j = 0; j < nr; ++j) {
-        UNROLL
-        for (int i = 0; i < mv; ++i) {
-            sums[j][i] = (VEC){0};
-        }
-    }
-    for (int64_t p = 0; p < k; ++p) {
-        VEC rows[2 * TILE_VECTORS];
-        UNROLL
-        for (int i = 0; i < mv; ++i) {
-            rows[i] = *(const LOOSE *)(const void *)(a + i * LANES);
-        }
-        if (ahead == FETCH_B) {
-            __builtin_prefetch((const void *)((uintptr_t)b + 512), 0, 3);
-        } else if (ahead == FETCH_ROWS) { /* the next, of the same column */
-            __builtin_prefetch((const void *)((uintptr_t)a + (uintptr_t)mv * sizeof(VEC)), 0, 3);
-        }
-        UNROLL
-        for (int j = 0; j < nr; ++j) {
-            const REAL value = b[j / PARTS * b_column + j % PARTS];
-            UNROLL
-            for (int i = 0; i < mv; ++i) {
-                sums[j][i] += rows[i] * value;
-            }
-        }
-        a += a_step;
-        b += b_row;
-    }
-}
-
-#if KIND == KIND_COMPLEX
-
-/* x at the real parts, y at the imaginary ones. */
-static inline ALWAYS_INLINE VEC NAME(pairs)(REAL x, REAL y)
-{
-    VEC v = {0};
-    UNROLL
-    for (int i = 0; i < LANES; i += 2) {
-        v[i] = x;
-        v[i + 1] = y;
-    }
-    return v;
-}
-
-/* scale * v */
-static inline ALWAYS_INLINE VEC NAME(scaled)(VEC v, VEC re, VEC im)
-{
-    VEC x = v * re;
-    VEC y = REAL_NAME(SWAPPED)(v) * im;
-    UNFUSED(x);
-    UNFUSED(y);
-    return x + y;
-}
-
+#define VECTORS(x) NAME(x)
+#define SWAP(v) REAL_NAME(SWAPPED)(v)
+#include "product_sums.tmpl.h"
+#if VECTOR_BYTES > 16
+#define VECTORS(x) NAME(low_##x)
+#define VEC REAL_NAME(low_vector)
+#define LOOSE REAL_NAME(low_loose)
+#define SWAP(v) REAL_NAME(LOW_SWAPPED)(v)
+#include "product_sums.tmpl.h"
 #endif
+#define VEC REAL_NAME(vector)
+#define LOOSE REAL_NAME(loose)
 
-/* Sums to elements, and these to c: whole vectors of neighbouring rows. */
-static inline ALWAYS_INLINE void NAME(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, REAL *c,
-                                                   const int64_t *columns, int64_t c_step, const tnri_finish *finish)
-{
-#if KIND == KIND_COMPLEX
-    const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
-    const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
-    const VEC first = NAME(pairs)((REAL)1, sign_a);
-    const VEC second = NAME(pairs)(-sign_a * sign_b, sign_b);
-    const VEC alpha_re = NAME(pairs)((REAL)finish->alpha.re, (REAL)finish->alpha.re);
-    const VEC alpha_im = NAME(pairs)(-(REAL)finish->alpha.im, (REAL)finish->alpha.im);
-    const VEC beta_re = NAME(pairs)((REAL)finish->beta.re, (REAL)finish->beta.re);
-    const VEC beta_im = NAME(pairs)(-(REAL)finish->beta.im, (REAL)finish->beta.im);
-#else
-    const REAL alpha = (REAL)finish->alpha.re;
-    const REAL beta = (REAL)finish->beta.re;
-#endif
-    UNROLL
-    for (int j = 0; j < nr; j += PARTS) {
-        REAL *column = c + (columns != NULL ? columns[j / PARTS] : j / PARTS * c_step) * PARTS;
-        UNROLL
-        for (int i = 0; i < mv; ++i) {
-            LOOSE *to = (LOOSE *)(void *)(column + i * LANES);
-#if KIND == KIND_COMPLEX
-            VEC v = sums[j][i] * first + REAL_NAME(SWAPPED)(sums[j + 1][i]) * second;
-#else
-            VEC v = sums[j][i];
-#endif
-            if (finish->add) {
-                v += *to;
-            } else if (!finish->plain) {
-#if KIND == KIND_COMPLEX
-                v = NAME(scaled)(v, alpha_re, alpha_im);
-#else
-                v *= alpha;
-                UNFUSED(v);
-#endif
-                if (finish->keep) {
-                    v += *to;
-                } else if (!finish->overwrite) {
-#if KIND == KIND_COMPLEX
-                    v += NAME(scaled)(*to, beta_re, beta_im);
-#else
-                    VEC old = *to * beta;
-                    UNFUSED(old);
-                    v += old;
-#endif
-                }
-            }
-            *to = v;
-        }
-    }
-}
+static void NAME(tiny)(const tnri_gemm *g);
 
 /* Rows and columns that are few, or no neighbours: by way of a tile that is whole. Rows before `skip` are not written. */
 static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, int skip,
@@ -195,8 +95,8 @@ static void NAME(tile)(int64_t k, const void *a, const void *b, const tnri_tile 
     NAME(low_tile)(FETCH_B, k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
 }
 
-static void NAME(tile_direct)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row,
-                              int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
+static void NAME(tile_in_place)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row,
+                                int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
 {
     NAME(low_tile)(FETCH_ROWS, k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
 }
@@ -243,15 +143,17 @@ static inline ALWAYS_INLINE void NAME(columns)(const tnri_gemm *g, int64_t j, in
         }
     }
     for (; i + MR <= g->m; i += MR) {
+        if (TILE_VECTORS == 3 && nr > PARTS && i + MR + STEP <= g->m && i + MR + 2 * STEP > g->m) {
+            break; /* four vectors: better two and two than three and one, which would wait for its sums */
+        }
         NAME(part)(g, i, j, TILE_VECTORS, nr);
     }
     if (TILE_VECTORS > 3 && i + 3 * STEP <= g->m) {
         NAME(part)(g, i, j, TILE_VECTORS > 3 ? 3 : 1, nr);
         i += 3 * STEP;
     }
-    if (TILE_VECTORS > 2 && i + 2 * STEP <= g->m) {
+    for (; TILE_VECTORS > 2 && i + 2 * STEP <= g->m; i += 2 * STEP) {
         NAME(part)(g, i, j, TILE_VECTORS > 2 ? 2 : 1, nr);
-        i += 2 * STEP;
     }
     if (i + STEP <= g->m) {
         NAME(part)(g, i, j, 1, nr);
@@ -261,6 +163,47 @@ static inline ALWAYS_INLINE void NAME(columns)(const tnri_gemm *g, int64_t j, in
         NAME(last_rows)(g, j, nr, (int)(g->m - i));
     }
 }
+
+#if VECTOR_BYTES > 16
+
+/* Fewer rows than a vector has, in vectors of 16 bytes; what is left of them row by row. */
+static inline ALWAYS_INLINE void NAME(low_columns)(const tnri_gemm *g, int64_t j, int nr)
+{
+    for (int64_t i = 0; i + LOW_ROWS <= g->m; i += LOW_ROWS) {
+        REAL_NAME(low_vector) sums[TILE_COLUMNS][2 * TILE_VECTORS];
+        NAME(low_accumulate)
+        (sums, 1, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+         (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+        NAME(low_finish_unit)
+        (sums, 1, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
+    }
+}
+
+static void NAME(low)(const tnri_gemm *g)
+{
+    int64_t j = 0;
+    for (; j + 4 / PARTS <= g->n; j += 4 / PARTS) {
+        NAME(low_columns)(g, j, 4);
+    }
+    for (; j + 2 / PARTS <= g->n; j += 2 / PARTS) {
+        NAME(low_columns)(g, j, 2);
+    }
+#if KIND != KIND_COMPLEX
+    if (j < g->n) {
+        NAME(low_columns)(g, j, 1);
+    }
+#endif
+    const int64_t done = g->m / LOW_ROWS * LOW_ROWS;
+    if (done < g->m) {
+        tnri_gemm rest = *g;
+        rest.m = g->m - done;
+        rest.a = (const T *)g->a + done;
+        rest.c = (T *)g->c + done;
+        NAME(tiny)(&rest);
+    }
+}
+
+#endif
 
 static void NAME(small)(const tnri_gemm *g)
 {
@@ -393,40 +336,86 @@ static void NAME(finish)(const void *sums, int rows, const tnri_tile *tile, cons
 
 static void NAME(tiny)(const tnri_gemm *g)
 {
-    const T *a = g->a;
-    const T *b = g->b;
-    T *c = g->c;
+    const int64_t m = g->m; /* at hand, for c may be anywhere */
+    const int64_t k = g->k;
+    const int64_t a_row = g->a_row;
+    const int64_t a_column = g->a_column;
+    const int64_t b_row = g->b_row;
+    const int64_t c_row = g->c_row;
+    const bool plain = g->finish.plain;
     const REAL sign_a = g->finish.conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = g->finish.conjugate_b ? (REAL)-1 : (REAL)1;
     for (int64_t j = 0; j < g->n; ++j) {
-        for (int64_t i = 0; i < g->m; ++i) {
-            const T *x = a + i * g->a_row;
-            const T *y = b + j * g->b_column;
+        const T *a = g->a;
+        const T *b = (const T *)g->b + j * g->b_column;
+        T *to = (T *)g->c + j * g->c_column;
+        for (int64_t i = 0; i < m; ++i) {
+            const T *x = a + i * a_row;
+            const T *y = b;
             T sum = NAME(times)(NAME(conjugated)(*x, sign_a), NAME(conjugated)(*y, sign_b));
-            for (int64_t p = 1; p < g->k; ++p) {
-                sum = NAME(plus)(sum, NAME(times)(NAME(conjugated)(x[p * g->a_column], sign_a),
-                                                  NAME(conjugated)(y[p * g->b_row], sign_b)));
+            for (int64_t p = 1; p < k; ++p) {
+                x += a_column;
+                y += b_row;
+                sum = NAME(plus)(sum, NAME(times)(NAME(conjugated)(*x, sign_a), NAME(conjugated)(*y, sign_b)));
             }
-            T *to = c + i * g->c_row + j * g->c_column;
-            *to = NAME(finished)(&g->finish, sum, to);
+            to[i * c_row] = plain ? sum : NAME(finished)(&g->finish, sum, to + i * c_row);
         }
     }
 }
 
-static void NAME(zip)(const tnri_finish *finish, int64_t count, const void *a, int64_t a_step, const void *b,
-                      int64_t b_step, void *c, int64_t c_step)
+#define ZIPPED (1024 / PARTS) /* elements whose sums are held at a time */
+
+/* sums = x * y, or what was there and that. */
+static inline ALWAYS_INLINE void NAME(zip_line)(bool more, int count, T *restrict sums, const T *x, int64_t x_step,
+                                                const T *y, int64_t y_step, REAL sign_x, REAL sign_y)
+{
+    for (int i = 0; i < count; ++i) {
+        const T product = NAME(times)(NAME(conjugated)(x[i * x_step], sign_x), NAME(conjugated)(y[i * y_step], sign_y));
+        sums[i] = more ? NAME(plus)(sums[i], product) : product;
+    }
+}
+
+static void NAME(zip)(const tnri_finish *finish, int64_t count, int64_t depth, const void *a, int64_t a_step,
+                      const int64_t *k_in_a, const void *b, int64_t b_step, const int64_t *k_in_b, void *c,
+                      int64_t c_step)
 {
     const tnri_finish how = *finish;
     const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
-    const T *x = a;
-    const T *y = b;
-    T *restrict to = c;
-    for (int64_t i = 0; i < count; ++i) {
-        const T value = NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
-        to[i * c_step] = NAME(finished_in_line)(&how, value, to + i * c_step);
+    if (depth == 1) { /* no sums */
+        const T *x = (const T *)a + k_in_a[0];
+        const T *y = (const T *)b + k_in_b[0];
+        T *restrict to = c;
+        for (int64_t i = 0; i < count; ++i) {
+            const T value =
+                NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
+            to[i * c_step] = NAME(finished_in_line)(&how, value, to + i * c_step);
+        }
+        return;
+    }
+    for (int64_t first = 0; first < count; first += ZIPPED) {
+        const int held = count - first < ZIPPED ? (int)(count - first) : ZIPPED;
+        T sums[ZIPPED];
+        T *restrict to = (T *)c + first * c_step;
+        NAME(zip_line)
+        (false, held, sums, (const T *)a + k_in_a[0] + first * a_step, a_step,
+         (const T *)b + k_in_b[0] + first * b_step, b_step, sign_a, sign_b);
+        for (int64_t p = 1; p < depth; ++p) {
+            const T *x = (const T *)a + k_in_a[p] + first * a_step;
+            const T *y = (const T *)b + k_in_b[p] + first * b_step;
+            if (a_step == 1 && b_step == 1) {
+                NAME(zip_line)(true, held, sums, x, 1, y, 1, sign_a, sign_b);
+            } else {
+                NAME(zip_line)(true, held, sums, x, a_step, y, b_step, sign_a, sign_b);
+            }
+        }
+        for (int i = 0; i < held; ++i) {
+            to[i * c_step] = NAME(finished_in_line)(&how, sums[i], to + i * c_step);
+        }
     }
 }
+
+#undef ZIPPED
 
 static void NAME(scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step)
 {

@@ -229,5 +229,6 @@ static void NAME(outer)(const tnri_gemm *g)
 #undef LANES
 #undef PARTS
 #undef STEP
+#undef LOW_ROWS
 #undef MR
 #undef NR

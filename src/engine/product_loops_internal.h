@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the loops around a register tile share. Terms: product_internal.h.
+ *
+ *   product_loops.c          rounds: items of the batch, panels of rows, parts of k; who packs and multiplies in each
+ *   product_shared_block.c   one round where all columns are one block, which the lanes share
+ *   product_shared_panel.c   one round where they share a panel of rows, and each has blocks of columns of its own
+ *   product_macro.c          one micro-panel of rows by a block of columns, and what both kinds of rounds pack alike
+ */
+#ifndef TENURE_ENGINE_PRODUCT_LOOPS_INTERNAL_H
+#define TENURE_ENGINE_PRODUCT_LOOPS_INTERNAL_H
+
+#include "product_internal.h"
+
+/* Columns of one block, with b's elements for this part of k: packed, or in place. */
+typedef struct tnri_column_block {
+    const int64_t *in_b, *in_c; /* offsets of the columns */
+    int64_t count;
+    char *packed;
+    bool in_place; /* whole micro-panels are not packed; then */
+    int64_t b_row, b_column;
+} tnri_column_block;
+
+/* A product, or an engine's part of one, and the round that it is in. */
+typedef struct tnri_round {
+    const tnri_product *product;
+    const tnri_product_kernel *kernel;
+    const tnri_product_blocks *blocks;
+    size_t element;
+    char *packed;      /* shared: b's block, or a's panel */
+    char *lanes_room;  /* lane_bytes for each */
+    int64_t row_parts; /* pieces are a grid: parts of the rows by parts of the columns */
+    int64_t column_parts;
+    /* Of the item of the batch. */
+    const char *a;
+    const char *b;
+    char *c;
+    /* Of the part of k. */
+    tnri_finish finish;
+    int64_t depth;
+    int64_t *k_in_a, *k_in_b;
+    bool k_unit_a, k_unit_b;
+    bool k_regular_a, k_regular_b;
+    int64_t a_column, b_row; /* steps along k where they are */
+    /* Of what is shared: offsets of the block's columns in b and c, or of the panel's rows in a and c. */
+    int64_t *in_x, *in_c;
+    tnri_column_block columns; /* a shared block */
+    int64_t rows;              /* of a shared panel */
+} tnri_round;
+
+static inline char *tnri_round_lane_room(const tnri_round *r, int64_t piece)
+{
+    return r->lanes_room + (uint64_t)piece * r->blocks->lane_bytes;
+}
+
+/* ---- Tasks of a round: the context is a tnri_round ------------------------------------------------------------------------------- */
+
+void tnri_shared_block_pack(void *context, int64_t piece);
+void tnri_shared_block_multiply(void *context, int64_t piece);
+void tnri_shared_panel_pack(void *context, int64_t piece);
+void tnri_shared_panel_multiply(void *context, int64_t piece);
+
+/* ---- The macro-kernel (product_macro.c) ------------------------------------------------------------------------------------------ */
+
+/* How these columns are to be read; then packed but for those that are read in place. */
+void tnri_block_plan(const tnri_round *r, tnri_column_block *block);
+void tnri_block_pack(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end);
+
+/* Rows of the next micro-panel of `left`: a whole tile's, but what would leave a vector or less is cut in two halves. */
+int tnri_panel_rows(const tnri_product_kernel *kernel, int64_t left);
+
+/* Micro-panels of a whole tile's rows, before one or two others. */
+int64_t tnri_panel_whole(const tnri_product_kernel *kernel, int64_t rows);
+
+/* Pack rows with these offsets in a, to the micro-panels from `panel` on. */
+void tnri_panel_pack(const tnri_round *r, char *packed, int64_t panel, const int64_t *in_a, int64_t rows);
+
+/* The tile of these rows, with offsets in c; its columns are the macro-kernel's to set. */
+void tnri_panel_tile(const tnri_round *r, const int64_t *in_c, int rows, tnri_tile *tile);
+
+/* A packed micro-panel of rows by columns begin..end-1 of a block; `next`, unless NULL, is the one after it: it is fetched meanwhile. */
+void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
+                       const char *panel, const char *next, tnri_tile *tile);
+
+/* The same for rows that are neighbours in a and are read in place, from `first` on. */
+void tnri_macro_kernel_in_place(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
+                                const char *first, tnri_tile *tile);
+
+#endif /* TENURE_ENGINE_PRODUCT_LOOPS_INTERNAL_H */

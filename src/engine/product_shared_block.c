@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rounds of products all of whose columns are one block: the lanes pack it together and share it, rows are shared out among them, and
+ * each packs a few micro-panels of its rows at a time, right before their use, or reads them in place.
+ */
+#include "product_loops_internal.h"
+
+void tnri_shared_block_pack(void *context, int64_t piece)
+{
+    const tnri_round *r = context;
+    int64_t begin;
+    int64_t end;
+    tnri_product_part(r->columns.count, r->kernel->nr, r->row_parts * r->column_parts, piece, &begin, &end);
+    tnri_block_pack(r, &r->columns, begin, end);
+}
+
+/* Rows of a lane that it has tabled, and the columns that it makes of them. */
+typedef struct lane_rows {
+    const tnri_round *r;
+    int64_t begin, end; /* columns */
+    char *packed;
+    const int64_t *in_a, *in_c;
+    int64_t count;
+} lane_rows;
+
+/* Micro-panels of columns so few that rows may serve them in place. */
+#define PANELS_IN_PLACE 8
+
+/* Columns of a so far apart, or a multiple of it, crowd in few sets of a first-level cache. */
+#define FEW_SETS 256
+
+static bool may_be_in_place(const tnri_round *r, const lane_rows *rows)
+{
+    return r->kernel->tile_in_place != NULL && r->k_regular_a && !r->k_unit_a &&
+           rows->end - rows->begin <= PANELS_IN_PLACE * (int64_t)r->kernel->nr &&
+           r->a_column * (int64_t)r->element % FEW_SETS != 0;
+}
+
+/* Rows in place, a line's at a time, or packed where they are no neighbours. A tile asks for the next ones ahead. */
+static void multiply_in_place(const lane_rows *rows)
+{
+    const tnri_round *r = rows->r;
+    const tnri_product_kernel *kernel = r->kernel;
+    const int64_t element = (int64_t)r->element;
+    const int whole = TNRI_PRODUCT_LINE / (int)element;
+    const int line = whole < kernel->mr ? whole : kernel->mr;
+    tnri_tile tile;
+    for (int64_t at = 0; at < rows->count; at += tile.m) {
+        const int count = rows->count - at < line ? (int)(rows->count - at) : line;
+        tnri_panel_tile(r, rows->in_c + at, count, &tile);
+        if (count == line && tnri_offsets_unit(rows->in_a + at, count)) {
+            const char *first = r->a + (rows->in_a[at] + r->k_in_a[0]) * element;
+            tnri_macro_kernel_in_place(r, &r->columns, rows->begin, rows->end, first, &tile);
+        } else {
+            tnri_panel_pack(r, rows->packed, 0, rows->in_a + at, count);
+            tnri_macro_kernel(r, &r->columns, rows->begin, rows->end, rows->packed, NULL, &tile);
+        }
+    }
+}
+
+static void multiply_packed(const lane_rows *rows)
+{
+    const tnri_round *r = rows->r;
+    const tnri_product_kernel *kernel = r->kernel;
+    const int64_t whole = tnri_panel_whole(kernel, rows->count);
+    if (whole > 0) {
+        tnri_panel_pack(r, rows->packed, 0, rows->in_a, whole * kernel->mr);
+    }
+    int64_t panel = whole;
+    for (int64_t at = whole * kernel->mr; at < rows->count; ++panel) {
+        const int count = tnri_panel_rows(kernel, rows->count - at);
+        tnri_panel_pack(r, rows->packed, panel, rows->in_a + at, count);
+        at += count;
+    }
+    const size_t bytes = (size_t)(kernel->mr * r->depth) * r->element;
+    const char *packed = rows->packed;
+    tnri_tile tile;
+    for (int64_t at = 0; at < rows->count; at += tile.m, packed += bytes) {
+        tnri_panel_tile(r, rows->in_c + at, tnri_panel_rows(kernel, rows->count - at), &tile);
+        tnri_macro_kernel(r, &r->columns, rows->begin, rows->end, packed, NULL, &tile);
+    }
+}
+
+void tnri_shared_block_multiply(void *context, int64_t piece)
+{
+    const tnri_round *r = context;
+    const tnri_product_kernel *kernel = r->kernel;
+    const tnri_product_axes *m = &r->product->m;
+    const int64_t at_once = r->blocks->rows_at_once;
+    lane_rows rows = {.r = r, .packed = tnri_round_lane_room(r, piece)};
+    int64_t *in_a =
+        (int64_t *)(void *)(rows.packed + tnri_product_lines((uint64_t)(at_once * r->blocks->kc) * r->element));
+    int64_t *in_c = in_a + TNRI_PRODUCT_ROWS_TABLED;
+    rows.in_a = in_a;
+    rows.in_c = in_c;
+    int64_t row_begin;
+    int64_t row_end;
+    tnri_product_part(m->size, kernel->mr, r->row_parts, piece % r->row_parts, &row_begin, &row_end);
+    tnri_product_part(r->columns.count, kernel->nr, r->column_parts, piece / r->row_parts, &rows.begin, &rows.end);
+    if (rows.begin >= rows.end) {
+        return;
+    }
+    const bool in_place = may_be_in_place(r, &rows);
+    const int64_t tabled = TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
+    for (int64_t i = row_begin; i < row_end; i += rows.count) {
+        const int64_t most = in_place ? tabled : at_once;
+        rows.count = row_end - i < most ? row_end - i : most;
+        tnri_product_offsets(m, m->a, m->c, i, rows.count, in_a, in_c);
+        if (in_place && tnri_offsets_unit(in_a, rows.count < kernel->step ? rows.count : kernel->step)) {
+            multiply_in_place(&rows);
+        } else {
+            rows.count = rows.count < at_once ? rows.count : at_once;
+            multiply_packed(&rows);
+        }
+    }
+}
