@@ -5,7 +5,8 @@
  * The whole main line of the library on real data: bytes are read into a draft that becomes a tensor; each NUMA node that
  * the process may use gets a slab of the volume by a named copy, in memory bound to it; the node's engine works there on
  * shifted views, in place; scratch is made once, and the ledger shows that steps allocate and copy nothing.
- * Bad input of any kind is one line on stderr and exit code 1; no picture is left then.
+ * With --engine cuda the whole volume is one slab on a device: uploaded, worked on there by the same calls, downloaded.
+ * Bad input of any kind is one line on stderr and exit code 1, or 2 when a device was asked for and there is none; no picture is left then.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, isatty */
 
@@ -22,6 +23,7 @@
 #include "denoise/output.h"
 #include "denoise/slabs.h"
 #include "denoise/slices_png.h"
+#include "device/near.h"
 
 /* Everything that must be given back, whichever way the program ends. */
 typedef struct program {
@@ -30,7 +32,8 @@ typedef struct program {
     tnr_domain *heap;
     tnr_topology *topology;
     tnr_machine *machine;
-    tnr_engine *engine; /* the machine's default */
+    tnr_engine *engine; /* the machine's default, for what is done to the whole volume */
+    device *device;     /* NULL: the steps are done by the machine's engines */
     tnr_tensor *volume;
     figures_scratch figures;
     slices before;
@@ -38,6 +41,7 @@ typedef struct program {
     slabs slabs;
     output picture;
     output voxels;
+    int code; /* of a failure */
 } program;
 
 static bool fail(const char *text)
@@ -104,6 +108,23 @@ static double seconds(void)
 
 /* ---- The main line ----------------------------------------------------------------------------------------------- */
 
+static bool begin_device(program *p)
+{
+    char reason[DEVICE_TEXT_BYTES];
+    char text[DEVICE_TEXT_BYTES + 16];
+    switch (device_open(p->heap, &p->device, reason)) {
+    case DEVICE_OPENED:
+        return true;
+    case DEVICE_NONE:
+        p->code = DEVICE_EXIT_NONE;
+        (void)snprintf(text, sizeof text, "no device: %s", reason);
+        return fail(text);
+    case DEVICE_FAILED:
+        break;
+    }
+    return fail(tnr_last_error());
+}
+
 static bool read_volume(program *p)
 {
     char message[NIFTI_MESSAGE_BYTES];
@@ -112,7 +133,8 @@ static bool read_volume(program *p)
     if (!done(tnr_check_build()) || !done(tnr_heap_create(&p->heap)) ||
         !done(tnr_topology_create(p->heap, NULL, &p->topology)) ||
         !done(tnr_machine_create(p->heap, p->topology, &machine, &p->machine)) ||
-        !done(tnr_machine_engine(p->machine, TNR_NONE, &p->engine))) {
+        !done(tnr_machine_engine(p->machine, TNR_NONE, &p->engine)) ||
+        (p->options.engine == ENGINE_CUDA && !begin_device(p))) {
         return false;
     }
     if (!nifti_read(p->options.input, p->heap, &p->header, &p->volume, message)) {
@@ -144,7 +166,7 @@ static bool run_steps(program *p)
     if (terminal) {
         (void)fprintf(stderr, "\r%40s\r", "");
     }
-    return true;
+    return done(device_wait(p->device)); /* steps on a device were only asked for */
 }
 
 static bool write_outputs(program *p, double *largest)
@@ -166,6 +188,10 @@ static void print_times(const program *p, double elapsed)
 /* Where each slab is: asked for, bound, and really there. */
 static bool print_places(const program *p)
 {
+    if (p->device != NULL) {
+        (void)printf("device             %s\n", device_name(p->device));
+        return true;
+    }
     (void)printf("slabs              %20s %20s %20s\n", "planes", "engine", "memory");
     for (int i = 0; i < p->slabs.count; i++) {
         const slab *s = &p->slabs.slab[i];
@@ -209,6 +235,13 @@ static void print_storage(const storage_count *before, const storage_count *afte
                  (unsigned long long)after->blocks);
 }
 
+static bool cut(program *p, const tnr_view *volume)
+{
+    const options *o = &p->options;
+    return done(p->device != NULL ? slabs_whole(device_engine(p->device), volume, o->kappa, o->dt, &p->slabs)
+                                  : slabs_cut(p->machine, volume, o->kappa, o->dt, &p->slabs));
+}
+
 static bool run(program *p)
 {
     figures before;
@@ -225,8 +258,7 @@ static bool run(program *p)
         p->options.kappa = options_default_kappa(before.lowest, before.highest);
     }
     if (!done(tnr_tensor_view_mut(p->volume, &volume)) ||
-        !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->before)) ||
-        !done(slabs_cut(p->machine, &volume.view, p->options.kappa, p->options.dt, &p->slabs)) ||
+        !done(slices_take(&volume.view, &p->header.orientation, p->heap, &p->before)) || !cut(p, &volume.view) ||
         !count_storage(p, &storage_before)) {
         return false;
     }
@@ -265,8 +297,9 @@ static bool clean_up(program *p, bool good)
     slices_release(&p->before);
     slices_release(&p->after);
     figures_end(&p->figures);
-    const bool clean = tnr_tensor_release(&p->volume) == TNR_OK && tnr_machine_destroy(&p->machine) == TNR_OK &&
-                       tnr_topology_destroy(&p->topology) == TNR_OK && tnr_domain_close(&p->heap) == TNR_OK;
+    const bool clean = tnr_tensor_release(&p->volume) == TNR_OK && device_close(&p->device) == TNR_OK &&
+                       tnr_machine_destroy(&p->machine) == TNR_OK && tnr_topology_destroy(&p->topology) == TNR_OK &&
+                       tnr_domain_close(&p->heap) == TNR_OK;
     if (good && !clean) {
         good = fail(tnr_last_error());
     }
@@ -275,7 +308,7 @@ static bool clean_up(program *p, bool good)
 
 int main(int count, char **words)
 {
-    program p = {.volume = NULL};
+    program p = {.code = 1};
     char message[NIFTI_MESSAGE_BYTES];
     if (!options_read(count - 1, words + 1, false, &p.options, message)) {
         (void)fail(message);
@@ -285,5 +318,5 @@ int main(int count, char **words)
         return options_print_usage(false) ? 0 : 1;
     }
     const bool good = run(&p);
-    return clean_up(&p, good) ? 0 : 1;
+    return clean_up(&p, good) ? 0 : p.code;
 }

@@ -5,10 +5,11 @@
  *
  * Contractions on real data: Gram matrices, mode products and the volume made again are tnr_contract and tnr_einsum on views
  * (hosvd/tucker.c); nothing is unfolded or transposed, and the ledger at the end shows that nothing was copied. All tensors are in
- * the memory of one node, through the pool of its engine. The three small eigenproblems are LAPACK's.
+ * the memory of one node, through the pool of its engine. The three small eigenproblems are LAPACK's. With --engine cuda the tensors are
+ * in a device's memory: the volume is uploaded once, what was made again is downloaded once, and the eigenproblems go there and back.
  *
  * The error is measured on the volume that was made again. When it is not what the discarded spectrum says, when anything fails, or the
- * input is bad: one line on stderr and exit code 1; no picture is left then.
+ * input is bad: one line on stderr and exit code 1, or 2 when a device was asked for and there is none; no picture is left then.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
@@ -22,6 +23,7 @@
 #include "denoise/nifti.h"
 #include "denoise/output.h"
 #include "denoise/slices_png.h"
+#include "device/near.h"
 #include "hosvd/options.h"
 #include "hosvd/tucker.h"
 
@@ -32,15 +34,20 @@ typedef struct program {
     tnr_domain *heap;
     tnr_topology *topology;
     tnr_machine *machine;
-    tnr_engine *engine; /* the machine's default */
+    device *device;     /* NULL: CPUs */
+    tnr_engine *engine; /* the machine's default, or the device's */
     tnr_domain *memory; /* where the engine makes its outputs; the volume is there too */
-    tnr_tensor *volume;
+    tnr_domain *host;   /* what is read; with CPUs that is the same */
+    tnr_tensor *volume; /* as it was read */
+    tnr_tensor *upload; /* the same on the device */
     tucker tucker;
     tnr_tensor *rebuilt;
+    tnr_tensor *download; /* the same from the device */
     slices before;
     slices after;
     output picture;
     output voxels;
+    int code; /* of a failure */
 } program;
 
 /* What is found out and printed. */
@@ -70,6 +77,25 @@ static double seconds(void)
 
 /* ---- The main line ----------------------------------------------------------------------------------------------- */
 
+static bool begin_device(program *p)
+{
+    char reason[DEVICE_TEXT_BYTES];
+    char text[DEVICE_TEXT_BYTES + 16];
+    switch (device_open(p->heap, &p->device, reason)) {
+    case DEVICE_OPENED:
+        p->engine = device_engine(p->device);
+        p->memory = tnr_engine_output(p->engine);
+        return true;
+    case DEVICE_NONE:
+        p->code = DEVICE_EXIT_NONE;
+        (void)snprintf(text, sizeof text, "no device: %s", reason);
+        return fail(text);
+    case DEVICE_FAILED:
+        break;
+    }
+    return fail(tnr_last_error());
+}
+
 static bool begin(program *p)
 {
     tnr_machine_options machine = TNR_MACHINE_OPTIONS;
@@ -81,7 +107,8 @@ static bool begin(program *p)
         return false;
     }
     p->memory = tnr_engine_output(p->engine);
-    return true;
+    p->host = p->memory;
+    return p->options.engine == ENGINE_CPU || begin_device(p);
 }
 
 static bool read_volume(program *p, results *r)
@@ -89,7 +116,7 @@ static bool read_volume(program *p, results *r)
     const hosvd_options *o = &p->options;
     char message[NIFTI_MESSAGE_BYTES];
     const double start = seconds();
-    if (!nifti_read(o->input, p->memory, &p->header, &p->volume, message)) {
+    if (!nifti_read(o->input, p->host, &p->header, &p->volume, message)) {
         return fail(message);
     }
     r->reading = seconds() - start;
@@ -108,7 +135,7 @@ static bool read_volume(program *p, results *r)
 static bool compress(program *p, const tnr_view *volume, results *r)
 {
     const hosvd_options *o = &p->options;
-    return done(tucker_decompose(p->engine, volume, !o->plain, o->error, o->ranks_given ? o->ranks : NULL,
+    return done(tucker_decompose(p->engine, p->device, volume, !o->plain, o->error, o->ranks_given ? o->ranks : NULL,
                                  &p->tucker)) &&
            done(tucker_rebuild(&p->tucker, &p->rebuilt, &r->path, &r->rebuilding));
 }
@@ -118,13 +145,18 @@ static bool compare(program *p, const tnr_view *volume, results *r)
 {
     char message[NIFTI_MESSAGE_BYTES];
     tnr_view_mut rebuilt;
-    if (!done(tnr_tensor_view_mut(p->rebuilt, &rebuilt)) ||
-        !done(slices_take(volume, &p->header.orientation, p->heap, &p->before)) ||
-        !done(slices_take(&rebuilt.view, &p->header.orientation, p->heap, &p->after))) {
+    tnr_view read;
+    tnr_view made;
+    if (!done(tnr_tensor_view_mut(p->rebuilt, &rebuilt)) || !done(tnr_tensor_view(p->volume, &read)) ||
+        (p->device != NULL && !done(device_get(p->engine, &rebuilt.view, p->host, &p->download))) ||
+        !done(tnr_tensor_view(p->device != NULL ? p->download : p->rebuilt, &made)) ||
+        !done(slices_take(&read, &p->header.orientation, p->heap, &p->before)) ||
+        !done(slices_take(&made, &p->header.orientation, p->heap, &p->after))) {
         return false;
     }
     if (!slices_write_png(&p->picture, &p->before, &p->after, &r->largest, message) ||
-        (p->options.voxels != NULL && !output_write(&p->voxels, p->rebuilt, message))) {
+        (p->options.voxels != NULL &&
+         !output_write(&p->voxels, p->device != NULL ? p->download : p->rebuilt, message))) {
         return fail(message);
     }
     return done(tnr_sub_into(p->engine, &rebuilt.view, volume, &rebuilt)) &&
@@ -162,7 +194,11 @@ static bool print_head(const program *p)
     }
     (void)printf("input              %s: %lld x %lld x %lld, %s\n", p->options.input, (long long)shape[0],
                  (long long)shape[1], (long long)shape[2], p->header.type);
-    (void)printf("workers            %d\n", engine.workers);
+    if (p->device != NULL) {
+        (void)printf("device             %s, products by %s\n", device_name(p->device), engine.blas);
+    } else {
+        (void)printf("workers            %d\n", engine.workers);
+    }
     (void)printf("method             %s, ", p->options.plain ? "plain" : "sequential");
     if (p->options.ranks_given) {
         (void)printf("ranks given\n");
@@ -219,13 +255,13 @@ static bool print_path(const results *r)
 /* What the ledger of the tensors' memory says. */
 static bool print_storage(const program *p)
 {
-    tnr_domain *node = NULL;
+    tnr_domain *node = p->memory;
     tnr_domain_statistics statistics;
     tnr_ledger ledger;
     tnr_ledger_entry made;
     tnr_ledger_entry copied;
-    if (!done(tnr_machine_domain(p->machine, TNR_NONE, &node)) || !done(tnr_domain_statistics_get(node, &statistics)) ||
-        !done(tnr_ledger_get(p->memory, &ledger))) {
+    if ((p->device == NULL && !done(tnr_machine_domain(p->machine, TNR_NONE, &node))) ||
+        !done(tnr_domain_statistics_get(node, &statistics)) || !done(tnr_ledger_get(p->memory, &ledger))) {
         return false;
     }
     tnr_ledger_total(&ledger, &made, &copied);
@@ -256,8 +292,10 @@ static bool run(program *p)
 {
     results r = {.error = 0.0};
     tnr_view volume;
-    if (!begin(p) || !read_volume(p, &r) || !done(tnr_tensor_view(p->volume, &volume)) || !compress(p, &volume, &r) ||
-        !compare(p, &volume, &r) || !print_head(p)) {
+    if (!begin(p) || !read_volume(p, &r) || !done(tnr_tensor_view(p->volume, &volume)) ||
+        (p->device != NULL &&
+         (!done(near_put(p->engine, &volume, p->memory, &p->upload)) || !done(tnr_tensor_view(p->upload, &volume)))) ||
+        !compress(p, &volume, &r) || !compare(p, &volume, &r) || !print_head(p)) {
         return false;
     }
     print_modes(p);
@@ -285,9 +323,10 @@ static bool clean_up(program *p, bool good)
     slices_release(&p->before);
     slices_release(&p->after);
     tucker_release(&p->tucker);
-    const bool clean = tnr_tensor_release(&p->rebuilt) == TNR_OK && tnr_tensor_release(&p->volume) == TNR_OK &&
-                       tnr_machine_destroy(&p->machine) == TNR_OK && tnr_topology_destroy(&p->topology) == TNR_OK &&
-                       tnr_domain_close(&p->heap) == TNR_OK;
+    const bool clean = tnr_tensor_release(&p->rebuilt) == TNR_OK && tnr_tensor_release(&p->upload) == TNR_OK &&
+                       tnr_tensor_release(&p->download) == TNR_OK && tnr_tensor_release(&p->volume) == TNR_OK &&
+                       device_close(&p->device) == TNR_OK && tnr_machine_destroy(&p->machine) == TNR_OK &&
+                       tnr_topology_destroy(&p->topology) == TNR_OK && tnr_domain_close(&p->heap) == TNR_OK;
     if (good && !clean) {
         good = fail(tnr_last_error());
     }
@@ -296,7 +335,7 @@ static bool clean_up(program *p, bool good)
 
 int main(int count, char **words)
 {
-    program p = {.volume = NULL};
+    program p = {.code = 1};
     char message[NIFTI_MESSAGE_BYTES];
     if (!hosvd_options_read(count - 1, words + 1, &p.options, message)) {
         (void)fail(message);
@@ -306,5 +345,5 @@ int main(int count, char **words)
         return hosvd_options_print_usage() ? 0 : 1;
     }
     const bool good = run(&p);
-    return clean_up(&p, good) ? 0 : 1;
+    return clean_up(&p, good) ? 0 : p.code;
 }

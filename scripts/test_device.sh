@@ -1,65 +1,171 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_device.sh [BUILD [RESULT]]: build on a machine with a device, run the CUDA suite on the real driver, then under
-# compute-sanitizer where the toolkit has it, and write one result file. Needs no internet. Without a device it says so and
-# ends with 77 before anything is built.
+# test_device.sh [BUILD [RESULT]]: for a machine with an NVIDIA device, the toolkit's headers, CMake and a C and C++ compiler; needs no
+# internet and no cmocka. Builds, runs the suite of label cuda on the real driver, the tests of engines and copies again under compute-sanitizer
+# (memcheck, racecheck, initcheck) where the toolkit has it, then tenure-bench cuda, and writes one result file. Takes less than five
+# minutes: what would come after is left out, and said. TENURE_DEVICE_SECONDS is that time (290).
+#
+# Ends with 0: all good; 1: something failed, the result file says what; 77: no driver or no device, nothing was built.
+# TENURE_TEST_CUDA_DRIVER names another driver than libcuda.so.1; TENURE_TEST_STANDIN=ON does without cmocka where it is, too.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$source/build-device}
 result=${2:-$build/device-result.txt}
 driver=${TENURE_TEST_CUDA_DRIVER:-libcuda.so.1}
-export TENURE_TEST_CUDA_DRIVER="$driver"
+export TENURE_TEST_CUDA_DRIVER="$driver" TENURE_CUDA_DRIVER="$driver"
+started=$(date +%s)
+seconds=${TENURE_DEVICE_SECONDS:-290}
+jobs=$(nproc 2> /dev/null || echo 2)
 
-if ! ldconfig -p 2> /dev/null | grep -q 'libcuda[.]so[.]1' && [ "$driver" = libcuda.so.1 ] &&
-    [ -z "${LD_LIBRARY_PATH:-}" ] && ! ls /usr/lib/*/libcuda.so.1 > /dev/null 2>&1; then
-    echo "test_device.sh: no driver (libcuda.so.1) on this machine: nothing was built or run"
+spent() { echo $(($(date +%s) - started)); }
+# The seconds that a step may take: at most $1, at least 1.
+most() {
+    left=$((seconds - $(spent)))
+    [ $left -ge 1 ] || left=1
+    [ $left -le "$1" ] || left=$1
+    echo $left
+}
+
+# ---- Is there a device? By a few lines of C that ask the driver.
+
+compiler=$(command -v "${CC:-cc}" || command -v gcc || command -v clang || true)
+if [ -z "$compiler" ]; then
+    echo "test_device.sh: no C compiler: nothing was built or run"
+    exit 1
+fi
+probe=$(mktemp -d)
+trap 'rm -rf "$probe"' EXIT
+cat > "$probe/probe.c" << 'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words)
+{
+    int (*init)(unsigned), (*devices)(int *), (*get)(int *, int), (*name)(char *, int, int), (*fact)(int *, int, int);
+    int found = 0, device = 0, major = 0, minor = 0;
+    char text[128] = "";
+    void *library = dlopen(words[count - 1], RTLD_NOW), *function[5];
+    if (library == NULL) return printf("no driver: %s\n", dlerror()), 77;
+    static const char *const names[5] = {"cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute"};
+    for (int i = 0; i < 5; i++)
+        if ((function[i] = dlsym(library, names[i])) == NULL) return printf("no driver: no %s in it\n", names[i]), 77;
+    memcpy(&init, &function[0], sizeof init), memcpy(&devices, &function[1], sizeof devices);
+    memcpy(&get, &function[2], sizeof get), memcpy(&name, &function[3], sizeof name), memcpy(&fact, &function[4], sizeof fact);
+    int code = init(0);
+    if (code == 34) return printf("no driver: the toolkit's stub\n"), 77;
+    if (code == 0) code = devices(&found);
+    if (code != 0 || found == 0) return printf("the driver shows %d devices (CUDA error %d)\n", found, code), 77;
+    if (get(&device, 0) != 0 || name(text, sizeof text, device) != 0 || fact(&major, 75, device) != 0 || fact(&minor, 76, device) != 0)
+        return printf("the driver does not describe its first device\n"), 77;
+    return printf("%d%d %s\n", major, minor, text), 0;
+}
+END
+if ! "$compiler" "$probe/probe.c" -o "$probe/probe" -ldl > "$probe/log" 2>&1; then
+    echo "test_device.sh: the C compiler does not work:"
+    cat "$probe/log"
+    exit 1
+fi
+if ! sight=$("$probe/probe" "$driver"); then
+    echo "test_device.sh: no device: $sight: nothing was built or run"
     exit 77
 fi
+capability=${sight%% *}
+device=${sight#* }
 
-cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTENURE_CUDA=ON -DTENURE_MPI=OFF -DTENURE_BENCH=OFF \
-    -DTENURE_BASELINE_ONLY=ON > /dev/null
-cmake --build "$build" -j "$(nproc)" --target tests/cuda/all example_devices > "$build/build.log" 2>&1 ||
-    cmake --build "$build" -j "$(nproc)" > "$build/build.log" 2>&1
+# ---- Build, with what is there.
 
-# A driver may be there and no device: ask the library itself.
-sight=$(TENURE_CUDA_DRIVER="$driver" "$build/examples/devices" 1000 | head -n 1)
-case $sight in
-"devices: none"*)
-    echo "test_device.sh: $sight: nothing was run"
-    exit 77
-    ;;
-esac
-
+mkdir -p "$build"
+: > "$result"
 failed=0
-{
-    echo "$sight"
-    date -u +%Y-%m-%dT%H:%M:%SZ
-    for program in "$build"/tests/cuda/cuda_*; do
-        [ -x "$program" ] && [ -f "$program" ] || continue
-        name=$(basename "$program")
-        if timeout 120 "$program" > "$build/$name.log" 2>&1; then
-            echo "good    $name, $(grep -c SKIPPED "$build/$name.log" || true) lines of skipped tests"
-        else
-            echo "FAILED  $name: see $name.log"
-            failed=$((failed + 1))
-        fi
-    done
-    sanitizer=$(command -v compute-sanitizer || true)
-    if [ -z "$sanitizer" ]; then
-        echo "left out: compute-sanitizer is not installed"
-    else
-        for tool in memcheck racecheck initcheck; do
-            for name in cuda_copies cuda_rules; do
-                if timeout 120 "$sanitizer" --tool $tool --error-exitcode 9 "$build/tests/cuda/$name" > "$build/$name.$tool.log" 2>&1; then
-                    echo "good    $tool $name"
-                else
-                    echo "FAILED  $tool $name: see $name.$tool.log"
-                    failed=$((failed + 1))
-                fi
-            done
-        done
+say() { echo "$*" | tee -a "$result"; }
+wrong() {
+    say "FAILED  $*"
+    failed=$((failed + 1))
+}
+
+say "device: $device, compute capability $capability"
+say "driver: $driver$(command -v nvidia-smi > /dev/null && nvidia-smi --query-gpu=driver_version,clocks.max.sm,clocks.max.mem,memory.total --format=csv,noheader 2> /dev/null | head -n 1 | sed 's/^/, /' || true)"
+say "host:   $(uname -srm), $jobs cores, $("$compiler" --version | head -n 1)"
+say "date:   $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+say "source: $(git -C "$source" describe --always --dirty 2> /dev/null || echo unknown)"
+
+ninja=$(command -v ninja > /dev/null && echo "-G Ninja" || true)
+printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void) { return 0; }\n' > "$probe/cmocka.c"
+standin=${TENURE_TEST_STANDIN:-OFF}
+"$compiler" "$probe/cmocka.c" -o "$probe/cmocka" -lcmocka > /dev/null 2>&1 || standin=ON
+[ $standin = OFF ] || say "cmocka is not here: tests are run by tests/standin"
+# shellcheck disable=SC2086
+if ! cmake -S "$source" -B "$build" $ninja -DCMAKE_BUILD_TYPE=Release -DTENURE_CUDA=ON -DTENURE_MPI=OFF -DTENURE_BLIS=OFF \
+    -DTENURE_TESTS=ON -DTENURE_EXAMPLES=ON -DTENURE_BENCH=ON -DTENURE_BASELINE_ONLY=ON -DTENURE_TEST_STANDIN=$standin \
+    "-DTENURE_CUDA_ARCHITECTURES=${TENURE_DEVICE_ARCHITECTURES-$capability}" > "$build/configure.log" 2>&1; then
+    wrong "configuring: see configure.log"
+    tail -n 5 "$build/configure.log"
+    exit 1
+fi
+if ! cmake --build "$build" -j "$jobs" --target tests_cuda > "$build/build.log" 2>&1; then
+    wrong "building: see build.log"
+    grep -E 'error|Error' "$build/build.log" | head -n 5 || true
+    exit 1
+fi
+say "built in $(spent) s"
+
+# ---- The suite, on this driver.
+
+run() { # NAME SECONDS COMMAND...: its output in NAME.log
+    name=$1
+    limit=$(most "$2")
+    shift 2
+    if [ "$(spent)" -ge "$seconds" ]; then
+        say "left out: $name: no time is left"
+        return 0
     fi
-} | tee "$result"
-grep -q '^FAILED' "$result" && exit 1
-exit 0
+    begin=$(date +%s)
+    if timeout "$limit" "$@" > "$build/$name.log" 2>&1; then
+        skipped=$(grep -ciE '^\[ *skipped *\]|^skipped ' "$build/$name.log" || true)
+        say "good    $name, $(($(date +%s) - begin)) s$([ "$skipped" -eq 0 ] || echo ", $skipped lines of skipped tests")"
+        return 0
+    else
+        code=$?
+    fi
+    case $code in
+    77) say "skipped $name: $(tail -n 1 "$build/$name.log")" ;;
+    124) wrong "$name: stopped after $limit s: see $name.log" ;;
+    *) wrong "$name: code $code: see $name.log" ;;
+    esac
+}
+
+export TENURE_BUILD_DIR="$build" TENURE_SOURCE_DIR="$source"
+cd "$source"
+for program in "$build"/tests/cuda/cuda_*; do
+    if [ -x "$program" ] && [ -f "$program" ]; then
+        run "$(basename "$program")" 60 "$program"
+    fi
+done
+run devices 30 "$build/examples/devices" 1000003
+# and with kernels that are compiled when they are wanted
+run cuda_engine.nvrtc 60 env TENURE_CUDA_IMAGES=off "$build/tests/cuda/cuda_engine"
+
+# ---- Under compute-sanitizer: fewer values, the same kernels.
+
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null || true)
+if [ -z "$sanitizer" ]; then
+    say "left out: memcheck, racecheck, initcheck: compute-sanitizer is not installed"
+else
+    export TENURE_TEST_CUDA_ROUNDS=1
+    for tool in memcheck racecheck initcheck; do
+        for name in cuda_engine cuda_copies; do
+            if [ $name = cuda_engine ] || [ $tool = memcheck ]; then
+                run "$name.$tool" 45 "$sanitizer" --tool $tool --error-exitcode 9 "$build/tests/cuda/$name"
+            fi
+        done
+    done
+    unset TENURE_TEST_CUDA_ROUNDS
+fi
+
+# ---- The bench.
+
+run tenure-bench 90 "$build/tests/bench/tenure-bench" cuda
+cat "$build/tenure-bench.log" >> "$result" 2> /dev/null || true
+say "$failed failed, $(spent) s in all; $result"
+[ $failed -eq 0 ]

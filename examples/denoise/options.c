@@ -23,6 +23,10 @@ static const char usage[] =
 
 static const char usage_of_help[] = "  --help         this text\n";
 
+static const char usage_of_engine[] =
+    "  --engine E     where the steps are computed: cpu (default), or cuda, the first NVIDIA device;\n"
+    "                 exit code 2 where there is none\n";
+
 static const char usage_of_ranks[] = "  --no-shared    send messages of MPI between the ranks of a host too\n";
 
 enum { DEFAULT_STEPS = 10, MOST_STEPS = 100000 };
@@ -62,6 +66,9 @@ static bool take_option(options *o, const char *name, const char *value)
     if (strcmp(name, "--dt") == 0) {
         return read_positive(value, PERONA_MALIK_MAX_DT, &o->dt);
     }
+    if (strcmp(name, "--engine") == 0) {
+        return engine_choice_read(value, &o->engine);
+    }
     o->voxels = value;
     return *value != '\0';
 }
@@ -69,7 +76,7 @@ static bool take_option(options *o, const char *name, const char *value)
 /* The option that a word begins with, or NULL; *value when it follows in the same word. */
 static const char *find_option(const char *word, const char **value)
 {
-    static const char *const names[] = {"--steps", "--kappa", "--dt", "--voxels"};
+    static const char *const names[] = {"--steps", "--kappa", "--dt", "--voxels", "--engine"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         const size_t length = strlen(names[n]);
         if (strncmp(word, names[n], length) == 0 && (word[length] == '\0' || word[length] == '=')) {
@@ -107,7 +114,7 @@ bool options_read(int count, char **words, bool ranks, options *o, char message[
             continue;
         }
         const char *name = find_option(word, &value);
-        if (name == NULL) {
+        if (name == NULL || (ranks && strcmp(name, "--engine") == 0)) {
             (void)snprintf(message, NIFTI_MESSAGE_BYTES, "unknown option %.200s (see --help)", word);
             return false;
         }
@@ -139,6 +146,6 @@ double options_default_kappa(double lowest, double highest)
 bool options_print_usage(bool ranks)
 {
     const char *command = ranks ? "mpirun -n RANKS denoise-mpi" : "denoise";
-    return printf("usage: %s%s%s%s", command, usage, ranks ? usage_of_ranks : "", usage_of_help) >= 0 &&
+    return printf("usage: %s%s%s%s", command, usage, ranks ? usage_of_ranks : usage_of_engine, usage_of_help) >= 0 &&
            fflush(stdout) == 0;
 }

@@ -5,6 +5,7 @@
 #ifndef DENOISE_OPTIONS_H
 #define DENOISE_OPTIONS_H
 
+#include "device/device.h"
 #include "nifti.h"
 
 typedef struct options {
@@ -14,7 +15,8 @@ typedef struct options {
     long steps;
     double kappa; /* 0: not given, see options_default_kappa */
     double dt;
-    bool no_shared; /* denoise-mpi */
+    engine_choice engine; /* denoise */
+    bool no_shared;       /* denoise-mpi */
     bool help;
 } options;
 

@@ -15,23 +15,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/near.h"
+
 /* ---- Preparation ------------------------------------------------------------------------------------------------- */
 
-/* A tensor of one element. */
-static tnr_status make_scalar(tnr_domain *domain, double value, tnr_tensor **scalar)
+static tnr_status make_scratch(tnr_engine *engine, tnr_domain *domain, const int64_t shape[3], double kappa, double dt,
+                               perona_malik *pm)
 {
-    return tnr_tensor_from_row_major(domain, TNR_F64, 0, NULL, &value, sizeof value, scalar);
-}
-
-static tnr_status make_scratch(tnr_domain *domain, const int64_t shape[3], double kappa, double dt, perona_malik *pm)
-{
-    TRY(make_scalar(domain, -1.0 / (kappa * kappa), &pm->minus_kappa2));
-    TRY(make_scalar(domain, dt, &pm->dt));
+    TRY(near_scalar(engine, domain, -1.0 / (kappa * kappa), &pm->minus_kappa2));
+    TRY(near_scalar(engine, domain, dt, &pm->dt));
     for (int i = 0; i < 2; i++) {
-        TRY(tnr_tensor_zeros(domain, TNR_F64, 2, shape, &pm->along[i]));
-        TRY(tnr_tensor_zeros(domain, TNR_F64, 2, shape, &pm->across[i]));
+        TRY(near_zeros(engine, domain, TNR_F64, 2, shape, &pm->along[i]));
+        TRY(near_zeros(engine, domain, TNR_F64, 2, shape, &pm->across[i]));
     }
-    return tnr_tensor_zeros(domain, TNR_F64, 2, shape, &pm->conductance);
+    return near_zeros(engine, domain, TNR_F64, 2, shape, &pm->conductance);
 }
 
 tnr_status perona_malik_begin(tnr_engine *engine, tnr_domain *domain, const int64_t shape[3], double kappa, double dt,
@@ -45,7 +42,7 @@ tnr_status perona_malik_begin(tnr_engine *engine, tnr_domain *domain, const int6
         return tnr_set_error(TNR_ERR_ARGUMENT, "perona_malik: dt must be above 0 and at most 1/6");
     }
     pm->engine = engine;
-    const tnr_status status = make_scratch(domain, shape, kappa, dt, pm);
+    const tnr_status status = make_scratch(engine, domain, shape, kappa, dt, pm);
     if (status != TNR_OK) {
         perona_malik_end(pm);
     }

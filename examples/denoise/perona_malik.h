@@ -32,7 +32,7 @@ typedef struct perona_malik {
 #define PERONA_MALIK_MAX_DT (1.0 / 6.0)
 
 /*
- * Prepare for volumes of this shape: seven small tensors of `domain`. TNR_ERR_ARGUMENT unless kappa > 0 and
+ * Prepare for volumes of this shape: seven small tensors of `domain`, which the engine reaches. TNR_ERR_ARGUMENT unless kappa > 0 and
  * 0 < dt <= PERONA_MALIK_MAX_DT. On failure nothing is left behind.
  */
 TNR_MUST_CHECK tnr_status perona_malik_begin(tnr_engine *engine, tnr_domain *domain, const int64_t shape[3],

@@ -6,33 +6,36 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/near.h"
+
 /* The planes of a slab, in the whole volume. */
 static tnr_range planes_of(const slab *s) { return (tnr_range){s->first, s->first + s->planes, 1}; }
 
 static tnr_status fill(slab *s, const tnr_view *volume, bool last, double kappa, double dt)
 {
     const int64_t shape[3] = {volume->shape[0], volume->shape[1], s->planes};
-    tnr_domain *memory = tnr_engine_pool(s->engine); /* on the engine's node */
+    tnr_domain *memory = tnr_engine_pool(s->engine); /* on the engine's node, or device */
     tnr_view source;
-    tnr_view_mut target;
-    tnr_draft *draft = NULL;
-    TRY(tnr_draft_begin(memory, TNR_F64, 3, shape, &draft)); /* written by the copy: nothing to clear first */
-    tnr_status status = tnr_draft_view(draft, &target);
-    if (status == TNR_OK) {
-        status = tnr_view_slice_axis(volume, 2, planes_of(s), &source);
-    }
-    if (status == TNR_OK) {
-        status = tnr_copy_into(s->engine, &source, &target);
-    }
-    if (status != TNR_OK) {
-        tnr_draft_abandon(&draft);
-        return status;
-    }
-    TRY(tnr_draft_commit(&draft, &s->volume));
+    TRY(tnr_view_slice_axis(volume, 2, planes_of(s), &source));
+    TRY(near_put(s->engine, &source, memory, &s->volume));
     if (!last) {
-        TRY(tnr_tensor_zeros(memory, TNR_F64, 2, shape, &s->above));
+        TRY(near_zeros(s->engine, memory, TNR_F64, 2, shape, &s->above));
     }
     return perona_malik_begin(s->engine, memory, shape, kappa, dt, &s->pm);
+}
+
+tnr_status slabs_whole(tnr_engine *engine, const tnr_view *volume, double kappa, double dt, slabs *cut)
+{
+    memset(cut, 0, sizeof *cut);
+    cut->count = 1;
+    cut->slab[0].engine = engine;
+    cut->slab[0].node = TNR_NONE;
+    cut->slab[0].planes = volume->shape[2];
+    const tnr_status status = fill(&cut->slab[0], volume, true, kappa, dt);
+    if (status != TNR_OK) {
+        slabs_release(cut);
+    }
+    return status;
 }
 
 tnr_status slabs_cut(tnr_machine *machine, const tnr_view *volume, double kappa, double dt, slabs *cut)
@@ -134,7 +137,7 @@ tnr_status slabs_join(slabs *cut, const tnr_view_mut *volume)
         tnr_view_mut target;
         TRY(tnr_tensor_view(s->volume, &source));
         TRY(tnr_view_mut_slice_axis(volume, 2, planes_of(s), &target));
-        TRY(tnr_copy_into(s->engine, &source, &target));
+        TRY(near_get_into(s->engine, &source, &target));
     }
     return TNR_OK;
 }

@@ -14,7 +14,7 @@
 enum { SLABS_MOST = 64 };
 
 typedef struct slab {
-    tnr_engine *engine; /* the machine's */
+    tnr_engine *engine; /* the machine's, or of a device */
     int node;           /* TNR_NONE: memory that could not be bound */
     int64_t first;      /* plane of the whole volume */
     int64_t planes;
@@ -37,10 +37,13 @@ typedef struct slabs {
  */
 TNR_MUST_CHECK tnr_status slabs_cut(tnr_machine *machine, const tnr_view *volume, double kappa, double dt, slabs *cut);
 
+/* The whole volume as one slab, in the memory of one engine: of a device, by an upload. On failure nothing is left behind. */
+TNR_MUST_CHECK tnr_status slabs_whole(tnr_engine *engine, const tnr_view *volume, double kappa, double dt, slabs *cut);
+
 /* One step of all slabs at once. No tensor is made, nothing is copied. */
 TNR_MUST_CHECK tnr_status slabs_step(slabs *cut);
 
-/* Copy the slabs back into the volume that they were cut from. */
+/* Copy the slabs back, or download them, into the volume that they were cut from. */
 TNR_MUST_CHECK tnr_status slabs_join(slabs *cut, const tnr_view_mut *volume);
 
 /* Give everything back. A zeroed struct is fine. */

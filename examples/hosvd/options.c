@@ -19,6 +19,8 @@ static const char usage[] =
     "  --ranks R,S,T  the ranks themselves, one per axis of the file\n"
     "  --plain        factors of the volume itself, and not of what the axes before have left\n"
     "  --workers N    at most so many cores, 1 to 4096 (default: all of one memory node)\n"
+    "  --engine E     where tensors are contracted: cpu (default), or cuda, the first NVIDIA device; exit code 2\n"
+    "                 where there is none\n"
     "  --voxels FILE  write the rebuilt voxels too: float64 of this machine, x fastest, no header\n"
     "  --help         this text\n";
 
@@ -82,6 +84,9 @@ static bool take_option(hosvd_options *o, const char *name, const char *value)
         o->workers = (int)workers;
         return good;
     }
+    if (strcmp(name, "--engine") == 0) {
+        return engine_choice_read(value, &o->engine);
+    }
     o->voxels = value;
     return *value != '\0';
 }
@@ -89,7 +94,7 @@ static bool take_option(hosvd_options *o, const char *name, const char *value)
 /* The option that a word begins with, or NULL; *value when it follows in the same word. */
 static const char *find_option(const char *word, const char **value)
 {
-    static const char *const names[] = {"--error", "--ranks", "--workers", "--voxels"};
+    static const char *const names[] = {"--error", "--ranks", "--workers", "--voxels", "--engine"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         const size_t length = strlen(names[n]);
         if (strncmp(word, names[n], length) == 0 && (word[length] == '\0' || word[length] == '=')) {

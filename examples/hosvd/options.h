@@ -6,6 +6,7 @@
 #define HOSVD_OPTIONS_H
 
 #include "denoise/nifti.h"
+#include "device/device.h"
 #include "tucker.h"
 
 typedef struct hosvd_options {
@@ -17,6 +18,7 @@ typedef struct hosvd_options {
     int64_t ranks[TUCKER_MODES];
     bool plain;  /* every mode of the volume itself */
     int workers; /* most; 0: one per core */
+    engine_choice engine;
     bool help;
 } hosvd_options;
 

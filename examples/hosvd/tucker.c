@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "denoise/try.h"
+#include "device/near.h"
 #include "eigen.h"
 
 /* Labels of contractions: a, b, c are the modes; d is a mode met a second time, r, s, t count what is kept. */
@@ -36,15 +37,11 @@ tnr_status tucker_norm(tnr_engine *engine, const tnr_view *view, double *norm)
 {
     int axes[TNR_MAX_RANK];
     tnr_tensor *scalar = NULL;
-    tnr_view one;
     for (int axis = 0; axis < view->rank; axis++) {
         axes[axis] = axis;
     }
     TRY(tnr_norm(engine, view, axes, view->rank, &scalar));
-    tnr_status status = tnr_tensor_view(scalar, &one);
-    if (status == TNR_OK) {
-        status = tnr_view_get(&one, NULL, norm);
-    }
+    const tnr_status status = near_value(engine, scalar, norm);
     (void)!tnr_tensor_release(&scalar); /* nothing leases it */
     return status;
 }
@@ -73,6 +70,31 @@ static double sum_left_out(const double *eigenvalues, int64_t count, int64_t ran
     return rest;
 }
 
+/* The Gram matrix becomes its eigenvectors. LAPACK reads host memory: from a device the matrix goes there and back. */
+static tnr_status find_vectors(const tucker *t, tnr_tensor *matrix, tnr_tensor **values)
+{
+    if (t->device == NULL) {
+        return eigen_symmetric(tnr_engine_output(t->engine), matrix, values);
+    }
+    tnr_tensor *here = NULL;
+    tnr_view view;
+    tnr_view_mut there;
+    TRY(tnr_tensor_view_mut(matrix, &there));
+    TRY(device_get(t->engine, &there.view, device_host(t->device), &here));
+    tnr_status status = eigen_symmetric(device_host(t->device), here, values);
+    if (status == TNR_OK) {
+        status = tnr_tensor_view(here, &view);
+    }
+    if (status == TNR_OK) {
+        status = device_put_into(t->engine, &view, &there);
+    }
+    (void)!tnr_tensor_release(&here); /* nothing leases them */
+    if (status != TNR_OK) {
+        (void)!tnr_tensor_release(values);
+    }
+    return status;
+}
+
 /* Vectors of a mode and how many of them are kept. `allowed`: squared error that this mode may add; below 0: the rank is set. */
 static tnr_status find_factor(tucker *t, int mode, const tnr_view *from, double allowed)
 {
@@ -83,10 +105,11 @@ static tnr_status find_factor(tucker *t, int mode, const tnr_view *from, double 
 
     const double start = seconds();
     TRY(tnr_contract(t->engine, from, volume_labels, from, other_labels[mode], gram_labels[mode], NULL, &m->vectors));
+    TRY(device_wait(t->device));
     m->gram.seconds = seconds() - start;
     m->gram.flops = 2.0 * elements(from) * (double)m->extent;
 
-    TRY(eigen_symmetric(tnr_engine_output(t->engine), m->vectors, &values));
+    TRY(find_vectors(t, m->vectors, &values));
     m->eigen.seconds = seconds() - start - m->gram.seconds;
 
     tnr_status status = tnr_tensor_host_data(values, &data);
@@ -109,6 +132,11 @@ static tnr_status keep(tucker *t, int mode, const tnr_view *from, tnr_tensor **k
     tucker_mode *const m = &t->mode[mode];
     const double start = seconds();
     TRY(tnr_contract(t->engine, from, volume_labels, &m->factor, factor_labels[mode], kept_labels[mode], NULL, kept));
+    const tnr_status status = device_wait(t->device);
+    if (status != TNR_OK) {
+        (void)!tnr_tensor_release(kept);
+        return status;
+    }
     m->product.seconds = seconds() - start;
     m->product.flops = 2.0 * elements(from) * (double)m->rank;
     return TNR_OK;
@@ -140,7 +168,7 @@ static tnr_status decompose(const tnr_view *volume, double error, const int64_t 
     return TNR_OK;
 }
 
-tnr_status tucker_decompose(tnr_engine *engine, const tnr_view *volume, bool sequential, double error,
+tnr_status tucker_decompose(tnr_engine *engine, const device *on, const tnr_view *volume, bool sequential, double error,
                             const int64_t *ranks, tucker *t)
 {
     memset(t, 0, sizeof *t);
@@ -158,6 +186,7 @@ tnr_status tucker_decompose(tnr_engine *engine, const tnr_view *volume, bool seq
         }
     }
     t->engine = engine;
+    t->device = on;
     t->sequential = sequential;
     const tnr_status status = decompose(volume, error, ranks, t);
     if (status != TNR_OK) {
@@ -174,6 +203,7 @@ tnr_status tucker_rebuild(const tucker *t, tnr_tensor **volume, tnr_contraction_
     TRY(tnr_einsum_path(rebuild_equation, operands, 4, NULL, path));
     const double start = seconds();
     TRY(tnr_einsum(t->engine, rebuild_equation, operands, 4, NULL, volume));
+    TRY(device_wait(t->device));
     cost->seconds = seconds() - start;
     cost->flops = path->flops;
     return TNR_OK;

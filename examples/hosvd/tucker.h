@@ -19,6 +19,8 @@
 
 #include <tenure/tenure.h>
 
+#include "device/device.h"
+
 enum { TUCKER_MODES = 3 };
 
 /* Least error that can be asked for. */
@@ -44,6 +46,7 @@ typedef struct tucker_mode {
 /* Fields are the caller's to read. */
 typedef struct tucker {
     tnr_engine *engine;
+    const device *device; /* NULL: CPUs */
     bool sequential;
     double norm; /* of the volume */
     tucker_mode mode[TUCKER_MODES];
@@ -52,11 +55,12 @@ typedef struct tucker {
 
 /*
  * Decompose a rank-3 f64 view without empty axes. ranks NULL: as few as keep the error below `error` times the norm, which is at least
- * TUCKER_LEAST_ERROR; else that many (1 to the extent), and `error` is not looked at. All tensors are made where the engine makes its
+ * TUCKER_LEAST_ERROR; else that many (1 to the extent), and `error` is not looked at. `on`: the device whose engine that is, so that the
+ * eigenproblems are brought to the host and back; NULL for an engine of CPUs. All tensors are made where the engine makes its
  * outputs. On failure nothing is left behind. TNR_ERR_NUMERIC where the squares of the values leave the range of f64.
  */
-TNR_MUST_CHECK tnr_status tucker_decompose(tnr_engine *engine, const tnr_view *volume, bool sequential, double error,
-                                           const int64_t *ranks, tucker *t);
+TNR_MUST_CHECK tnr_status tucker_decompose(tnr_engine *engine, const device *on, const tnr_view *volume,
+                                           bool sequential, double error, const int64_t *ranks, tucker *t);
 
 /* The volume again: one contraction of core and factors, in the order that `path` then tells. */
 TNR_MUST_CHECK tnr_status tucker_rebuild(const tucker *t, tnr_tensor **volume, tnr_contraction_path *path,

@@ -23,6 +23,7 @@ int bench_gemm(void);
 int bench_contract(void);
 int bench_einsum(void);
 int bench_copy(void);
+int bench_cuda(void);
 
 void bench_row(const char *suite, const char *name, const char *unit, double ours, const char *peer, double peer_value,
                bool smaller_is_better);

@@ -25,6 +25,7 @@
 #pragma weak bench_contract
 #pragma weak bench_einsum
 #pragma weak bench_copy
+#pragma weak bench_cuda
 #endif
 
 static const struct suite {
@@ -36,6 +37,7 @@ static const struct suite {
     {"reduce", bench_reduce},     {"permute", bench_permute},
     {"gemm", bench_gemm},         {"contract", bench_contract},
     {"einsum", bench_einsum},     {"copy", bench_copy},
+    {"cuda", bench_cuda},
 };
 
 #define SUITES (sizeof(suites) / sizeof(suites[0]))

@@ -2,6 +2,7 @@
 /* Beside the program's own CUDA work, at the end of a process, and with several threads. */
 #define _POSIX_C_SOURCE 200809L /* fork */
 #include "scene.h"
+#include "tenure/tenure.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -63,6 +64,30 @@ static void expect_current(const own_driver *own, CUcontext expected)
     assert_ptr_equal(current, expected);
 }
 
+/* An engine, operations of each kind, a refused one, and its end; the context stays the program's. */
+static void compute_on(const own_driver *own, CUcontext context, tnr_domain *heap, tnr_cuda_lane *lane,
+                       tnr_tensor *away)
+{
+    tnr_engine *engine = NULL;
+    tnr_tensor *made = NULL;
+    tnr_tensor *matrix = NULL;
+    tnr_view view = view_of(away);
+    OK(tnr_cuda_engine_create(heap, lane, NULL, &engine));
+    expect_current(own, context);
+    OK(tnr_cast(engine, &view, TNR_F64, &made));
+    expect_current(own, context);
+    OK(tnr_tensor_region(made, 2, SHAPE(30, 30), SHAPE(1, 30), 0, &view));
+    OK(tnr_matmul(engine, &view, &view, NULL, &matrix));
+    expect_current(own, context);
+    release(&matrix);
+    view = view_of(away);
+    EXPECT(TNR_ERR_UNSUPPORTED, tnr_exp(engine, &view, &matrix)); /* of integers */
+    expect_current(own, context);
+    release(&made);
+    OK(tnr_engine_destroy(&engine));
+    expect_current(own, context);
+}
+
 /* CU-05: the program's context stays current and its memory as it was, through everything, errors included. */
 static void CU_05_program_state_untouched(void **state)
 {
@@ -89,6 +114,7 @@ static void CU_05_program_state_untouched(void **state)
         tnr_cuda_device *opened = NULL;
         tnr_cuda_options options = SCENE_SMALL;
         options.driver = scene_driver();
+        options.nvrtc = scene_fake() != NULL ? scene_driver() : NULL;
         options.ordinal = ordinal;
         OK(tnr_cuda_device_open(heap, &options, &opened));
         expect_current(&own, context);
@@ -108,6 +134,7 @@ static void CU_05_program_state_untouched(void **state)
             } else {
                 OK(tnr_cuda_upload(lane, &view, domain, &away));
                 expect_current(&own, context);
+                compute_on(&own, context, heap, lane, away);
             }
             OK(tnr_tensor_release(&away));
             expect_current(&own, context);

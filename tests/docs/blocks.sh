@@ -3,6 +3,7 @@
 #
 # blocks.sh ROOT GENERATED LIBRARY CC FLAGS: every C block of README.md and docs/*.md is true.
 # blocks.sh ROOT GENERATED LIBRARY CC FLAGS MPI_LIBRARY MPI_FLAGS LAUNCHER...: the blocks of ranks, which the first form leaves out.
+# blocks.sh ROOT GENERATED LIBRARY CC FLAGS device CUDA_LIBRARY: the blocks of devices, likewise, on the driver that the environment names.
 #
 # What follows ``` says what the block is:
 #   ```c                     a complete program: compiled with all warnings as errors, linked, run; must end with 0
@@ -14,6 +15,9 @@
 #   ```c ranks               a complete program of ranks: compiled as above, run by LAUNCHER; must end with 0
 #   ```c ranks step          statements: those of a page are compiled into one program, each block a function, and run in order on the
 #                            same ranks. They see heap, engine, world, me (this rank), ranks (how many), and CHECK(condition)
+#   ```c device              a complete program with tenure::cuda; must end with 0
+#   ```c device step         statements, as those of ranks: they see heap, device, lanes[2], memory (of the device), pinned, engine (of the device,
+#                            in lanes[0]), cpu (an engine of CPUs), and CHECK(condition)
 # Another word after ```c is an error, so that no block goes unread. Fragments and declarations see tenure.h, string.h,
 # stdio.h, stdlib.h.
 set -eu
@@ -23,10 +27,17 @@ library=$3
 cc=$4
 flags=${5:-}
 part=core
+extra_library=
+extra_flags=
 if [ $# -gt 5 ]; then
     part=ranks
-    mpi_library=$6
-    mpi_flags=$7
+    extra_library=$6
+    extra_flags=$7
+    if [ "$6" = device ]; then
+        part=device
+        extra_library=$7
+        extra_flags=
+    fi
     shift 7
 fi
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror -I$root/include -I$generated/include"
@@ -55,7 +66,7 @@ extract() {
                 sub(/^[cC][ \t]*/, "", what)
                 if (isc) {
                     number = first + count++
-                    kind = what == "" ? "program" : what == "fragment" || what == "declaration" || what == "output" || what == "ranks" ? what : what == "ranks step" ? "step" : what ~ /^examples\/[a-zA-Z0-9_\/]+\.[ch]$/ ? "quote" : "unknown"
+                    kind = what == "" ? "program" : what == "fragment" || what == "declaration" || what == "output" || what == "ranks" || what == "device" ? what : what == "ranks step" ? "ranks-step" : what == "device step" ? "device-step" : what ~ /^examples\/[a-zA-Z0-9_\/]+\.[ch]$/ ? "quote" : "unknown"
                     file = work "/" number ".body"
                     printf "" > file
                     printf "%s", given > (work "/" number ".given")
@@ -90,13 +101,13 @@ complain() {
 }
 preamble='#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "tenure/tenure.h"\n'
 
-# Compile a program of ranks and run it. Where it stands, its name without .c, the launcher.
-run_ranks() {
+# Compile a program of ranks or devices and run it. Where it stands, its name without .c, the launcher.
+run_with() {
     place=$1
     program=$2
     shift 2
     # shellcheck disable=SC2086
-    if ! $cc $flags $strict "$program.c" -o "$program" "$mpi_library" "$library" $mpi_flags -lm "-Wl,-rpath,$(dirname "$library")" > "$work/answer" 2>&1; then
+    if ! $cc $flags $strict "$program.c" -o "$program" "$extra_library" "$library" $extra_flags -lm "-Wl,-rpath,$(dirname "$library")" > "$work/answer" 2>&1; then
         complain "$place" "does not compile"
     elif ! (cd "$work" && "$@" "$program" > answer 2>&1); then
         complain "$place" "does not end with 0"
@@ -105,12 +116,35 @@ run_ranks() {
 
 # The steps of a page, as one program that says where a step fails.
 write_steps() { # page
+    printf '#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <tenure/tenure.h>\n'
+    if [ $part = device ]; then
+        device_head
+    else
+        ranks_head
+    fi
+    calls=
+    while read -r number kind where argument; do
+        if [ "$kind" != $part-step ] || [ "${where%:*}" != "$1" ]; then
+            continue
+        fi
+        printf 'static void step_%s(void)\n{\n#line %s "%s"\n' "$number" "$((${where##*:} + 1))" "$1"
+        cat "$work/$number.body"
+        printf '}\n'
+        calls="$calls    step_$number();\n    CHECK($between == TNR_OK);\n"
+    done < "$work/list"
+    if [ $part = device ]; then
+        device_main
+    else
+        ranks_main
+    fi
+}
+
+between='tnr_check_build()'
+[ $part = core ] || [ $part = device ] || between='tnr_world_barrier(world)'
+
+ranks_head() {
     cat << 'END'
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tenure/mpi.h>
-#include <tenure/tenure.h>
 #define CHECK(condition)                                                                               \
     do {                                                                                               \
         if (!(condition)) {                                                                            \
@@ -123,16 +157,9 @@ static tnr_engine *engine;
 static tnr_world *world;
 static int me, ranks;
 END
-    calls=
-    while read -r number kind where argument; do
-        if [ "$kind" != step ] || [ "${where%:*}" != "$1" ]; then
-            continue
-        fi
-        printf 'static void step_%s(void)\n{\n#line %s "%s"\n' "$number" "$((${where##*:} + 1))" "$1"
-        cat "$work/$number.body"
-        printf '}\n'
-        calls="$calls    step_$number();\n    CHECK(tnr_world_barrier(world) == TNR_OK);\n"
-    done < "$work/list"
+}
+
+ranks_main() {
     cat << 'END'
 #line 1 "main"
 int main(int argc, char **argv)
@@ -155,22 +182,65 @@ END
 END
 }
 
-of_ranks=0
+device_head() {
+    cat << 'END'
+#include <tenure/cuda.h>
+#define CHECK(condition)                                                                               \
+    do {                                                                                               \
+        if (!(condition)) {                                                                            \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, tnr_last_error());      \
+            exit(1);                                                                                   \
+        }                                                                                              \
+    } while (0)
+static tnr_domain *heap, *memory, *pinned;
+static tnr_cuda_device *device;
+static tnr_cuda_lane *lanes[2];
+static tnr_engine *engine, *cpu;
+END
+}
+
+device_main() {
+    cat << 'END'
+#line 1 "main"
+int main(void)
+{
+    CHECK(tnr_heap_create(&heap) == TNR_OK);
+    CHECK(tnr_engine_create(heap, NULL, &cpu) == TNR_OK);
+    CHECK(tnr_cuda_device_open(heap, NULL, &device) == TNR_OK);
+    lanes[0] = tnr_cuda_device_lane(device, 0);
+    lanes[1] = tnr_cuda_device_lane(device, 1);
+    CHECK(tnr_cuda_domain_create(device, TNR_CUDA_POOL, NULL, &memory) == TNR_OK);
+    CHECK(tnr_cuda_domain_create(device, TNR_CUDA_PINNED, NULL, &pinned) == TNR_OK);
+    CHECK(tnr_cuda_engine_create(heap, lanes[0], NULL, &engine) == TNR_OK);
+END
+    printf '%b' "$calls"
+    cat << 'END'
+    CHECK(tnr_engine_destroy(&engine) == TNR_OK && tnr_engine_destroy(&cpu) == TNR_OK);
+    CHECK(tnr_domain_close(&memory) == TNR_OK && tnr_domain_close(&pinned) == TNR_OK);
+    CHECK(tnr_cuda_device_close(&device) == TNR_OK && tnr_domain_close(&heap) == TNR_OK);
+    return 0;
+}
+END
+}
+
+elsewhere=0 # blocks of ranks and of devices
+here=0
 while read -r number kind where argument; do
     body=$work/$number.body
     : > "$work/answer"
     case $kind in
-    ranks | step) of_ranks=$((of_ranks + 1)) ;;
+    ranks | ranks-step | device | device-step) elsewhere=$((elsewhere + 1)) ;;
     *) [ $part = core ] || continue ;;
     esac
+    case $kind in $part | $part-step) here=$((here + 1)) ;; esac
     case $kind in
-    ranks)
-        if [ $part = ranks ]; then
+    ranks | device)
+        if [ $part = "$kind" ]; then
             cp "$body" "$work/$number.c"
-            run_ranks "$where" "$work/$number" "$@" < /dev/null
+            run_with "$where" "$work/$number" "$@" < /dev/null
         fi
         ;;
-    step) ;; # below, by page
+    ranks-step | device-step) ;; # below, by page
     program)
         cp "$body" "$work/$number.c"
         # shellcheck disable=SC2086
@@ -235,14 +305,14 @@ done < "$work/list"
 
 total=$(wc -l < "$work/list")
 if [ $part = core ]; then
-    echo "$((total - of_ranks)) C blocks, $failed of them wrong; another test runs $of_ranks blocks of ranks"
+    echo "$((total - elsewhere)) C blocks, $failed of them wrong; other tests run $elsewhere blocks of ranks and of devices"
 else
-    awk '$2 == "step" { sub(/:[0-9]*$/, "", $3); print $3 }' "$work/list" | sort -u > "$work/pages"
+    awk -v kind=$part-step '$2 == kind { sub(/:[0-9]*$/, "", $3); print $3 }' "$work/list" | sort -u > "$work/pages"
     while read -r page; do
         : > "$work/answer"
         write_steps "$page" > "$work/steps.c"
-        run_ranks "$page" "$work/steps" "$@" < /dev/null
+        run_with "$page" "$work/steps" "$@" < /dev/null
     done < "$work/pages"
-    echo "$of_ranks C blocks of ranks, $failed programs of them wrong"
+    echo "$here C blocks of the kind $part, $failed programs of them wrong"
 fi
 [ "$failed" -eq 0 ]

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# blocks_refuse.sh BLOCKS_SH ROOT GENERATED LIBRARY CC FLAGS [MPI_LIBRARY MPI_FLAGS LAUNCHER...]: prove that blocks.sh reads what it
-# should and can fail; with an MPI, that of blocks of ranks.
+# blocks_refuse.sh BLOCKS_SH ROOT GENERATED LIBRARY CC FLAGS [MPI_LIBRARY MPI_FLAGS LAUNCHER... | device CUDA_LIBRARY]: prove that
+# blocks.sh reads what it should and can fail; with an MPI, that of blocks of ranks; with tenure::cuda, of devices.
 set -eu
 check=$1
 root=$2
@@ -34,6 +34,16 @@ expect() { # 0 or 1, text of the page, then what else blocks.sh takes
         exit 1
     fi
 }
+if [ $# -gt 0 ] && [ "$1" = device ]; then
+    expect 0 '```c device\n#include <tenure/cuda.h>\nint main(void)\n{\n    tnr_cuda_sight sight;\n    tnr_cuda_look(NULL, &sight);\n    return sight.state == TNR_CUDA_AVAILABLE ? 0 : 1;\n}\n```' "$@"
+    expect 1 '```c device\n#include <tenure/cuda.h>\nint main(void)\n{\n    tnr_cuda_sight sight;\n    tnr_cuda_look("off", &sight);\n    return sight.state == TNR_CUDA_AVAILABLE ? 0 : 1;\n}\n```' "$@"
+    expect 0 '```c device step\nCHECK(tnr_cuda_engine_lane(engine) == lanes[0]);\n```\n\n```c device step\nCHECK(tnr_cuda_engine_lane(cpu) == NULL);\n```' "$@"
+    expect 1 '```c device step\nCHECK(engine != NULL);\n```\n\n```c device step\nCHECK(engine == NULL);\n```' "$@"
+    grep -q '^README.md:8: engine == NULL' said.txt || { echo "the failing line is not told:"; cat said.txt; exit 1; }
+    expect 1 '```c device step\nCHECK(undeclared == 3);\n```' "$@"
+    echo "2 good pages of devices accepted, 3 bad ones refused"
+    exit 0
+fi
 if [ $# -gt 0 ]; then
     two='#include <tenure/mpi.h>\nint main(int argc, char **argv)\n{\n    int size;\n    MPI_Init(&argc, &argv);\n    MPI_Comm_size(MPI_COMM_WORLD, &size);\n    MPI_Finalize();\n    return size == 2 ? 0 : 1;\n}\n'
     expect 0 "\`\`\`c ranks\n$two\`\`\`" "$@"
@@ -63,6 +73,7 @@ expect 1 '```c examples/00_answer.c\nint answer = 0;\nreturn answer;\n```'
 expect 1 '```c examples/01_none.c\nint answer = 0;\n```'
 expect 0 '```c output\nanything\n```'
 expect 0 '```c ranks step\nleft to another test\n```'
+expect 0 '```c device step\nleft to another test\n```'
 expect 1 '```c ranks steps\nint a;\n```'
 expect 1 '```c sketch\nint a;\n```'
 expect 1 '```c output\nno end'
@@ -70,4 +81,4 @@ printf '```c\nint main(void) { return 1; }\n```\n' > "$tree/docs/page.md"
 expect 1 'The page in docs/ is wrong.'
 printf '```c\nint main(void) { return 0; }\n```\n' > "$tree/docs/page.md"
 expect 0 'The page in docs/ is good.'
-echo "9 good pages accepted, 12 bad ones refused"
+echo "10 good pages accepted, 12 bad ones refused"

@@ -227,6 +227,37 @@ static void options_of_both_programs(void **state)
     assert_true(options_default_kappa(10.0, 110.0) == 3.0 && options_default_kappa(5.0, 5.0) == 1.0);
 }
 
+static void engines_by_their_names(void **state)
+{
+    (void)state;
+    options o;
+    char message[NIFTI_MESSAGE_BYTES] = "";
+    const char *const words[] = {"--engine=cuda", "in", "out"};
+    assert_true(read_words(false, &o, message, 2, words + 1));
+    assert_int_equal(o.engine, ENGINE_CPU);
+    assert_true(read_words(false, &o, message, 3, words));
+    assert_int_equal(o.engine, ENGINE_CUDA);
+    assert_false(read_words(true, &o, message, 3, words)); /* not of ranks */
+    assert_non_null(strstr(message, "unknown option --engine"));
+    const char *const other[] = {"--engine", "gpu", "in", "out"};
+    assert_false(read_words(false, &o, message, 4, other));
+    assert_non_null(strstr(message, "\"gpu\""));
+}
+
+/* This test is linked without tenure::cuda, as are programs of builds without it. */
+static void no_device_where_it_is_not_built_in(void **state)
+{
+    fixture *const f = *state;
+    char text[DEVICE_TEXT_BYTES] = "";
+    device *opened = NULL;
+    assert_int_equal(device_open(f->heap, &opened, text), DEVICE_NONE);
+    assert_null(opened);
+    assert_string_equal(text, "tenure::cuda is not built in");
+    assert_false(device_has(f->engine));
+    assert_int_equal(device_wait(NULL), TNR_OK);
+    assert_int_equal(device_close(&opened), TNR_OK);
+}
+
 static void outputs_that_did_not_become_whole_go(void **state)
 {
     fixture *const f = *state;
@@ -270,6 +301,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(figures_do_not_depend_on_the_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(slices_of_thin_volumes, set_up, tear_down),
         cmocka_unit_test(options_of_both_programs),
+        cmocka_unit_test(engines_by_their_names),
+        cmocka_unit_test_setup_teardown(no_device_where_it_is_not_built_in, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outputs_that_did_not_become_whole_go, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("denoise_parts", tests, NULL, NULL);

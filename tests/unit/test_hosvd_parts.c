@@ -126,7 +126,7 @@ static void check_view(fixture *f, const tnr_view *volume, bool sequential, doub
     tnr_contraction_path path;
     tucker_cost cost;
     double difference = 0.0;
-    OK(tucker_decompose(f->engine, volume, sequential, error, ranks, &t));
+    OK(tucker_decompose(f->engine, NULL, volume, sequential, error, ranks, &t));
     OK(tucker_rebuild(&t, &rebuilt, &path, &cost));
     tnr_view_mut all;
     OK(tnr_tensor_view_mut(rebuilt, &all));
@@ -177,8 +177,8 @@ static void sequential_uses_what_earlier_modes_left(void **state)
     const tnr_view all = view_of(volume);
     tucker sequential;
     tucker plain;
-    OK(tucker_decompose(f->engine, &all, true, 0.4, NULL, &sequential));
-    OK(tucker_decompose(f->engine, &all, false, 0.4, NULL, &plain));
+    OK(tucker_decompose(f->engine, NULL, &all, true, 0.4, NULL, &sequential));
+    OK(tucker_decompose(f->engine, NULL, &all, false, 0.4, NULL, &plain));
     assert_true(tucker_numbers(&sequential) <= tucker_numbers(&plain));
     assert_true(tucker_bound_of(&sequential).most <= 0.16 * sequential.norm * sequential.norm);
     tucker_release(&sequential);
@@ -194,19 +194,19 @@ static void refusals(void **state)
     tnr_view plane;
     tucker t;
     OK(tnr_view_select(&view, 2, 0, &plane));
-    EXPECT(TNR_ERR_SHAPE, tucker_decompose(f->engine, &plane, true, 0.1, NULL, &t));
-    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, &view, true, 1e-7, NULL, &t));
-    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, &view, true, 1.0, NULL, &t));
-    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, &view, true, (double)NAN, NULL, &t));
-    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, &view, true, 0.0, SHAPE(3, 5, 5), &t));
-    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, &view, true, 0.0, SHAPE(0, 4, 5), &t));
+    EXPECT(TNR_ERR_SHAPE, tucker_decompose(f->engine, NULL, &plane, true, 0.1, NULL, &t));
+    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, NULL, &view, true, 1e-7, NULL, &t));
+    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, NULL, &view, true, 1.0, NULL, &t));
+    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, NULL, &view, true, (double)NAN, NULL, &t));
+    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, NULL, &view, true, 0.0, SHAPE(3, 5, 5), &t));
+    EXPECT(TNR_ERR_ARGUMENT, tucker_decompose(f->engine, NULL, &view, true, 0.0, SHAPE(0, 4, 5), &t));
     data_of(volume)[7] = 1e200;
-    EXPECT(TNR_ERR_NUMERIC, tucker_decompose(f->engine, &view, true, 0.1, NULL, &t));
+    EXPECT(TNR_ERR_NUMERIC, tucker_decompose(f->engine, NULL, &view, true, 0.1, NULL, &t));
     data_of(volume)[7] = (double)NAN;
-    EXPECT(TNR_ERR_NUMERIC, tucker_decompose(f->engine, &view, true, 0.1, NULL, &t));
+    EXPECT(TNR_ERR_NUMERIC, tucker_decompose(f->engine, NULL, &view, true, 0.1, NULL, &t));
     tucker_release(&t);
     OK(tnr_tensor_release(&volume));
-    EXPECT(TNR_ERR_STALE, tucker_decompose(f->engine, &view, true, 0.1, NULL, &t));
+    EXPECT(TNR_ERR_STALE, tucker_decompose(f->engine, NULL, &view, true, 0.1, NULL, &t));
     assert_int_equal(f->counts.out, 0);
 }
 
@@ -224,7 +224,7 @@ static void no_room(void **state)
         tucker_cost cost;
         f->counts.calls = 0;
         f->counts.fail_at = (uint64_t)failures + 1;
-        tnr_status status = tucker_decompose(f->engine, &all, true, 0.3, NULL, &t);
+        tnr_status status = tucker_decompose(f->engine, NULL, &all, true, 0.3, NULL, &t);
         if (status == TNR_OK) {
             status = tucker_rebuild(&t, &rebuilt, &path, &cost);
         }
