@@ -102,7 +102,7 @@ tnr_status tnri_fail_residency(const char *op, const tnr_tensor *root)
     if (TNRI_DEVICES && tnri_root_placement(root).kind == TNR_MEMORY_DEVICE) {
         return tnri_fail(TNR_ERR_RESIDENCY,
                          "%s: the bytes lie in domain \"%s\", which the host cannot reach: download them to a host "
-                         "domain first (tnr_cuda_download)",
+                         "domain first (tnr_cuda_download; tnr_cuda_upload_into writes there)",
                          op, tnr_domain_name(root->domain));
     }
     return tnri_fail(
