@@ -167,7 +167,7 @@ else
     for tool in memcheck racecheck initcheck; do
         for name in cuda_engine cuda_copies; do
             if [ $name = cuda_engine ] || [ $tool = memcheck ]; then
-                run "$name.$tool" 45 "$sanitizer" --tool $tool --error-exitcode 9 "$build/tests/cuda/$name"
+                run "$name.$tool" 45 "$sanitizer" --tool "$tool" --error-exitcode 9 "$build/tests/cuda/$name"
             fi
         done
     done
