@@ -25,7 +25,7 @@ most() {
     left=$((seconds - reserve - $(spent)))
     [ $left -ge 1 ] || left=1
     [ $left -le "$1" ] || left=$1
-    echo $left
+    echo "$left"
 }
 
 # ---- Is there a device? By a few lines of C that ask the driver.
@@ -95,7 +95,7 @@ ninja=$(command -v ninja > /dev/null && echo "-G Ninja" || true)
 printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void) { return 0; }\n' > "$probe/cmocka.c"
 standin=${TENURE_TEST_STANDIN:-OFF}
 "$compiler" "$probe/cmocka.c" -o "$probe/cmocka" -lcmocka > /dev/null 2>&1 || standin=ON
-[ $standin = OFF ] || say "cmocka is not here: tests are run by tests/standin"
+[ "$standin" = OFF ] || say "cmocka is not here: tests are run by tests/standin"
 # shellcheck disable=SC2086
 if ! cmake -S "$source" -B "$build" $ninja -DCMAKE_BUILD_TYPE=Release -DTENURE_CUDA=ON -DTENURE_MPI=OFF -DTENURE_BLIS=OFF \
     -DTENURE_TESTS=ON -DTENURE_EXAMPLES=ON -DTENURE_BENCH=ON -DTENURE_BASELINE_ONLY=ON -DTENURE_TEST_STANDIN=$standin \
