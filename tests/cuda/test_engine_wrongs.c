@@ -49,8 +49,13 @@ static void bad_options(void **state)
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, tnr_cuda_device_lane(of.s.device, 2), NULL, &made));
     options.size = 3;
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &made));
-    options.size = sizeof(options) + 64;
-    EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &made));
+    /* settings of a later version that this one does not know, and that are not zero */
+    struct {
+        tnr_cuda_engine_options known;
+        uint64_t later[8];
+    } longer = {.known = options, .later = {7}};
+    longer.known.size = sizeof(longer);
+    EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &longer.known, &made));
     options.size = sizeof(options);
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
