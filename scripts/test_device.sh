@@ -19,12 +19,13 @@ seconds=${TENURE_DEVICE_SECONDS:-290}
 jobs=$(nproc 2> /dev/null || echo 2)
 
 spent() { echo $(($(date +%s) - started)); }
+reserve=60 # for the bench
 # The seconds that a step may take: at most $1, at least 1.
 most() {
-    left=$((seconds - $(spent)))
+    left=$((seconds - reserve - $(spent)))
     [ $left -ge 1 ] || left=1
     [ $left -le "$1" ] || left=$1
-    echo $left
+    echo "$left"
 }
 
 # ---- Is there a device? By a few lines of C that ask the driver.
@@ -94,7 +95,7 @@ ninja=$(command -v ninja > /dev/null && echo "-G Ninja" || true)
 printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void) { return 0; }\n' > "$probe/cmocka.c"
 standin=${TENURE_TEST_STANDIN:-OFF}
 "$compiler" "$probe/cmocka.c" -o "$probe/cmocka" -lcmocka > /dev/null 2>&1 || standin=ON
-[ $standin = OFF ] || say "cmocka is not here: tests are run by tests/standin"
+[ "$standin" = OFF ] || say "cmocka is not here: tests are run by tests/standin"
 # shellcheck disable=SC2086
 if ! cmake -S "$source" -B "$build" $ninja -DCMAKE_BUILD_TYPE=Release -DTENURE_CUDA=ON -DTENURE_MPI=OFF -DTENURE_BLIS=OFF \
     -DTENURE_TESTS=ON -DTENURE_EXAMPLES=ON -DTENURE_BENCH=ON -DTENURE_BASELINE_ONLY=ON -DTENURE_TEST_STANDIN=$standin \
@@ -112,11 +113,12 @@ say "built in $(spent) s"
 
 # ---- The suite, on this driver.
 
+patient=no
 run() { # NAME SECONDS COMMAND...: its output in NAME.log
     name=$1
     limit=$(most "$2")
     shift 2
-    if [ "$(spent)" -ge "$seconds" ]; then
+    if [ "$(spent)" -ge $((seconds - reserve)) ]; then
         say "left out: $name: no time is left"
         return 0
     fi
@@ -130,7 +132,14 @@ run() { # NAME SECONDS COMMAND...: its output in NAME.log
     fi
     case $code in
     77) say "skipped $name: $(tail -n 1 "$build/$name.log")" ;;
-    124) wrong "$name: stopped after $limit s: see $name.log" ;;
+    124)
+        # under compute-sanitizer, slow and nothing found is no failure
+        if [ $patient = yes ] && ! grep -qE '^=+ (Invalid|Uninit|.*hazard|.*[Ee]rror)' "$build/$name.log"; then
+            say "stopped $name: nothing found in the $limit s that it had"
+        else
+            wrong "$name: stopped after $limit s: see $name.log"
+        fi
+        ;;
     *) wrong "$name: code $code: see $name.log" ;;
     esac
 }
@@ -138,7 +147,8 @@ run() { # NAME SECONDS COMMAND...: its output in NAME.log
 export TENURE_BUILD_DIR="$build" TENURE_SOURCE_DIR="$source"
 cd "$source"
 for program in "$build"/tests/cuda/cuda_*; do
-    if [ -x "$program" ] && [ -f "$program" ]; then
+    # what compiles kernels for other devices needs none, and is part of every other run of the tests
+    if [ -x "$program" ] && [ -f "$program" ] && [ "$(basename "$program")" != cuda_kernels_compile ]; then
         run "$(basename "$program")" 60 "$program"
     fi
 done
@@ -153,18 +163,21 @@ if [ -z "$sanitizer" ]; then
     say "left out: memcheck, racecheck, initcheck: compute-sanitizer is not installed"
 else
     export TENURE_TEST_CUDA_ROUNDS=1
+    patient=yes
     for tool in memcheck racecheck initcheck; do
         for name in cuda_engine cuda_copies; do
             if [ $name = cuda_engine ] || [ $tool = memcheck ]; then
-                run "$name.$tool" 45 "$sanitizer" --tool $tool --error-exitcode 9 "$build/tests/cuda/$name"
+                run "$name.$tool" 45 "$sanitizer" --tool "$tool" --error-exitcode 9 "$build/tests/cuda/$name"
             fi
         done
     done
+    patient=no
     unset TENURE_TEST_CUDA_ROUNDS
 fi
 
 # ---- The bench.
 
+reserve=0
 run tenure-bench 90 "$build/tests/bench/tenure-bench" cuda
 cat "$build/tenure-bench.log" >> "$result" 2> /dev/null || true
 say "$failed failed, $(spent) s in all; $result"

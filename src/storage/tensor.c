@@ -99,11 +99,16 @@ void tnri_root_free(tnr_tensor *root)
 
 tnr_status tnri_fail_residency(const char *op, const tnr_tensor *root)
 {
-    const bool device = TNRI_DEVICES && tnri_root_placement(root).kind == TNR_MEMORY_DEVICE;
-    return tnri_fail(TNR_ERR_RESIDENCY,
-                     "%s: the bytes lie in domain \"%s\", which the host cannot reach: download them to a host domain "
-                     "first%s",
-                     op, tnr_domain_name(root->domain), device ? " (tnr_cuda_download)" : "");
+    if (TNRI_DEVICES && tnri_root_placement(root).kind == TNR_MEMORY_DEVICE) {
+        return tnri_fail(TNR_ERR_RESIDENCY,
+                         "%s: the bytes lie in domain \"%s\", which the host cannot reach: download them to a host "
+                         "domain first (tnr_cuda_download; tnr_cuda_upload_into writes there)",
+                         op, tnr_domain_name(root->domain));
+    }
+    return tnri_fail(
+        TNR_ERR_RESIDENCY,
+        "%s: the bytes lie in domain \"%s\", which the host cannot reach: download them to a host domain first", op,
+        tnr_domain_name(root->domain));
 }
 
 tnr_status tnri_region(const char *op, const tnr_tensor *root, uint32_t generation, tnr_dtype dtype,

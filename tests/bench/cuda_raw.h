@@ -63,6 +63,6 @@ typedef struct raw_product {
     CUdeviceptr a, b, c;
 } raw_product;
 
-void raw_product_run(void *product);
+void raw_product_run(void *context);
 
 #endif /* TENURE_TESTS_BENCH_CUDA_RAW_H */

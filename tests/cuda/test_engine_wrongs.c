@@ -49,8 +49,13 @@ static void bad_options(void **state)
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, tnr_cuda_device_lane(of.s.device, 2), NULL, &made));
     options.size = 3;
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &made));
-    options.size = sizeof(options) + 64;
-    EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &made));
+    /* settings of a later version that this one does not know, and that are not zero */
+    struct {
+        tnr_cuda_engine_options known;
+        uint64_t later[8];
+    } longer = {.known = options, .later = {7}};
+    longer.known.size = sizeof(longer);
+    EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &longer.known, &made));
     options.size = sizeof(options);
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
@@ -253,6 +258,90 @@ static void tickets_hold_their_ends(void **state)
     release(&a);
     release(&host);
     stage_end(&of);
+}
+
+/* Outputs in a program's pool over device memory and in managed memory; plans, machines and copies that are given the wrong side's operands. */
+static void outputs_elsewhere(void **state)
+{
+    (void)state;
+    stage of;
+    stage_begin(&of, 9);
+    tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
+    tnr_domain *pool = NULL;
+    tnr_engine *engines[2] = {NULL, NULL};
+    OK(tnr_pool_create(of.s.domain[TNR_CUDA_PLAIN], NULL, &pool));
+    options.output = pool;
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &engines[0]));
+    options.output = of.s.domain[TNR_CUDA_MANAGED];
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[1], &options, &engines[1]));
+    assert_ptr_equal(tnr_engine_output(engines[0]), pool);
+    OK(tnr_domain_close(&pool)); /* a pool then only keeps nothing; what uses it goes on */
+    tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 50, 1);
+    tnr_tensor *host = scene_counting(of.s.heap, 50, 1);
+    tnr_tensor *made[3] = {NULL, NULL, NULL};
+    tnr_view view = view_of(a);
+    OK(tnr_neg(engines[0], &view, &made[0]));
+    view = view_of(made[0]); /* of a pool's block */
+    OK(tnr_neg(engines[1], &view, &made[1]));
+    view = view_of(made[1]);
+    OK(tnr_to_contiguous(of.cpu, &view, &made[2])); /* where it lies, by CPUs */
+    scene_expect_counting(&of.s, made[2], 1);
+
+    tnr_plan *plan = NULL;
+    tnr_tensor *none = NULL;
+    tnr_view_mut there;
+    const tnr_view near = view_of(host);
+    view = view_of(a);
+    OK(tnr_tensor_view_mut(a, &there));
+    const tnr_view *const far[2] = {&view, &view};
+    const tnr_view *const mixed[2] = {&view, &near};
+    tnr_tensor *wide = NULL;
+    tnr_tensor *narrow = NULL;
+    OK(tnr_cast(of.engine, &view, TNR_F32, &wide));
+    OK(tnr_cast(of.cpu, &near, TNR_F32, &narrow));
+    const tnr_view wide_view = view_of(wide);
+    const tnr_view narrow_view = view_of(narrow);
+    const tnr_view *const both[2] = {&wide_view, &wide_view};
+    const tnr_view *const one_near[2] = {&wide_view, &narrow_view};
+    OK(tnr_plan_einsum(of.engine, "i,i->", both, 2, NULL, NULL, &plan));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_plan_run(plan, one_near, 2, &none));
+    TEXT_HAS("tnr_cuda_upload");
+    OK(tnr_plan_run(plan, both, 2, &none));
+    release(&none);
+    OK(tnr_plan_destroy(&plan));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_einsum(of.cpu, "i,i->", both, 2, NULL, &none));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_concatenate(of.engine, mixed, 2, 0, &none));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_concatenate(of.cpu, far, 2, 0, &none));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_copy_into(of.cpu, &near, &there));
+    TEXT_HAS("tnr_cuda_upload_into");
+    EXPECT(TNR_ERR_RESIDENCY, tnr_copy_into(of.engine, &near, &there));
+    TEXT_HAS("tnr_cuda_upload");
+    assert_null(none);
+    tnr_tensor *all[] = {a, host, made[0], made[1], made[2], wide, narrow};
+    for (size_t at = 0; at < sizeof(all) / sizeof(all[0]); at++) {
+        release(&all[at]);
+    }
+    OK(tnr_engine_destroy(&engines[0]));
+    OK(tnr_engine_destroy(&engines[1]));
+    stage_end(&of);
+}
+
+/* Work that nobody waits for, kept by nothing but the lane: the device's close waits for it. */
+static void left_in_flight(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        stage of;
+        stage_begin(&of, seed);
+        tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 3000, 1);
+        tnr_view_mut view;
+        OK(tnr_tensor_view_mut(a, &view));
+        for (int turn = 0; turn < 9; turn++) {
+            OK(tnr_neg_into(of.engine, &view.view, &view));
+        }
+        release(&a);
+        stage_end(&of);
+    }
 }
 
 /* ---- One lane, several users ------------------------------------------------------------------------------------------------------ */
@@ -507,6 +596,8 @@ int main(void)
         cmocka_unit_test(too_large),
         cmocka_unit_test(ended_in_any_order),
         cmocka_unit_test(tickets_hold_their_ends),
+        cmocka_unit_test(outputs_elsewhere),
+        cmocka_unit_test(left_in_flight),
         cmocka_unit_test(a_lane_shared_by_threads),
         cmocka_unit_test(engines_take_turns),
         cmocka_unit_test(cu_04_exit_is_quiet),

@@ -232,7 +232,7 @@ while read -r number kind where argument; do
     ranks | ranks-step | device | device-step) elsewhere=$((elsewhere + 1)) ;;
     *) [ $part = core ] || continue ;;
     esac
-    case $kind in $part | $part-step) here=$((here + 1)) ;; esac
+    case $kind in "$part" | "$part-step") here=$((here + 1)) ;; esac
     case $kind in
     ranks | device)
         if [ $part = "$kind" ]; then
