@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks: 2 3 4
+/* ranks: 2 3 4 7
  * transports: tcp
  * An exchange that one rank cannot prepare, for whatever reason: the ranks that it names hear of it, nobody waits, nothing stays taken, and
  * the next one is prepared well. */

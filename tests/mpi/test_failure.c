@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks: 2 3 4
+/* ranks: 2 3 4 7
  * transports: nocma
  * A rank whose world is ended by an error of its own, and that lives on: MPI calls of it fail, as this program stands between the library
  * and MPI. The others of its node, which would wait for ever, hear of it at once, and why. */

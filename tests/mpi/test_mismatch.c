@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks: 2 3 4
+/* ranks: 2 3 4 7
  * transports: tcp nocma
  * Ranks in different collective calls at one time: every pair of calls. All hear which ranks are in which, nothing has moved or stays
  * taken, and the world goes on. MPI_COMM_WORLD's error handler is MPI's default, which ends the program. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks: 1 2 3 4
+/* ranks: 1 2 3 4 7
  * What a world takes of its home is what tnr_world_need says: an arena of exactly that serves, and less does not. */
 #include "ranks.h"
 

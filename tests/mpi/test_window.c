@@ -2,7 +2,7 @@
 /*
  * Domains in memory that a node shares: slices, engines at work in them, fetching as one copy, and every order of ending.
  *
- * ranks: 1 2 3 4
+ * ranks: 1 2 3 4 7
  * wraps: posix_fallocate
  */
 #define _POSIX_C_SOURCE 200809L /* sysconf */
@@ -186,7 +186,7 @@ static void tensors_in_it_are_fetched(void)
         tnr_domain *window = make_window(world, ranks_me == 0 ? 0 : 1 << 16, 0);
         tnr_group *group = NULL;
         uint64_t state = 99;
-        layout_shape shapes[4];
+        layout_shape shapes[7]; /* of most ranks, as said above */
         CHECK_OK(tnr_group_create(heap, &group));
         for (int rank = 0; rank < ranks_size; rank++) {
             layout_piece piece;
