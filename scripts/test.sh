@@ -94,17 +94,17 @@ stage "GCC, MPICH, tests of ranks"
 # wait for: more than three are for machines that have them.
 target=tests_mpi
 if build gcc-mpich build-mpich release gcc g++ -DMPI_C_COMPILER=mpicc.mpich -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich \
-    -DCMAKE_C_FLAGS_RELEASE=-O1 -DTENURE_BASELINE_ONLY=ON -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF; then
+    -DCMAKE_C_FLAGS_RELEASE=-O1 -DTENURE_BASELINE_ONLY=ON -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF -DTENURE_CUDA_ARCHITECTURES=; then
     run_tests gcc-mpich build-mpich -L mpi -E "$([ "$(nproc)" -ge 8 ] && echo '^$' || echo '_[4-9]$')"
 fi
 target=all
 
-stage "Clang, AddressSanitizer and UndefinedBehaviorSanitizer, all tests but those of builds and installs"
+stage "Clang, AddressSanitizer and UndefinedBehaviorSanitizer, all tests but those of builds, installs and boards"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-if build clang-asan build-asan asan clang clang++; then
-    # kernels of lower instruction sets are the same source
-    run_tests clang-asan build-asan -LE install -E '_(baseline|x86-64-v2)$'
+if build clang-asan build-asan asan clang clang++ -DTENURE_BENCH=OFF -DTENURE_CUDA_ARCHITECTURES=; then
+    # boards have builds of their own; kernels of lower instruction sets are the same source; those of devices are compiled above
+    run_tests clang-asan build-asan -LE 'install|board' -E '_(baseline|x86-64-v2)$|^cuda_kernels_compile$'
 fi
 
 stage "Clang, ThreadSanitizer, tests with threads"
@@ -112,7 +112,7 @@ stage "Clang, ThreadSanitizer, tests with threads"
 # map does not fit every kernel's.
 target=tests_threads
 if build clang-tsan build-tsan asan clang clang++ -DTENURE_SANITIZE=thread -DTENURE_BLIS=OFF -DTENURE_MPI=OFF \
-    -DTENURE_BASELINE_ONLY=ON -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF; then
+    -DTENURE_BASELINE_ONLY=ON -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF -DTENURE_CUDA_ARCHITECTURES=; then
     if ctest --test-dir build-tsan -N -L threads | grep -q 'Total Tests: 0'; then
         echo "no test with threads"
     else
