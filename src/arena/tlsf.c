@@ -19,14 +19,14 @@ static inline uint32_t class_row(uint32_t units)
     return units < TNRI_TLSF_COLUMNS ? 0U : highest_of(units) - (TNRI_TLSF_COLUMN_BITS - 1U);
 }
 
-/* Row and column in one number: row * 64 + column. Rises with units. */
+/* Row and column in one number: row * TNRI_TLSF_COLUMNS + column. Rises with units. */
 static inline uint32_t class_of(uint32_t units)
 {
     if (units < TNRI_TLSF_COLUMNS) {
         return units;
     }
     const uint32_t high = highest_of(units);
-    /* units >> (high - 6) is 64 + column, so the leading one adds the row that class_row adds. */
+    /* what is left of units is TNRI_TLSF_COLUMNS + column, so the leading one adds the row that class_row adds. */
     return (high - TNRI_TLSF_COLUMN_BITS) * TNRI_TLSF_COLUMNS + (units >> (high - TNRI_TLSF_COLUMN_BITS));
 }
 
@@ -104,7 +104,7 @@ static inline uint64_t descriptor_count(uint32_t block_limit) { return 2U * (uin
 
 uint64_t tnri_tlsf_table_bytes(uint32_t rows, uint32_t block_limit)
 {
-    /* At most 27 * 264 + 2^32 * 32 bytes. */
+    /* A few KiB of rows and at most 2^32 descriptors: no overflow. */
     const uint64_t bytes = rows * (sizeof(uint32_t) + TNRI_TLSF_COLUMNS * sizeof(uint32_t)) +
                            descriptor_count(block_limit) * sizeof(tnri_tlsf_block);
     return (bytes + 63U) & ~UINT64_C(63);

@@ -67,7 +67,7 @@ typedef struct tnri_tlsf_block {
 typedef struct tnri_tlsf {
     uint32_t row_map;   /* rows that have a free block */
     uint32_t *row_bits; /* rows words: columns that have a free block */
-    uint32_t *heads;    /* rows * 64: first free block of each class, 0 for none */
+    uint32_t *heads;    /* rows * TNRI_TLSF_COLUMNS: first free block of each class, 0 for none */
     tnri_tlsf_block *blocks;
     uint64_t origin; /* number of unit 0 in the address space: what alignment refers to */
     uint32_t free_units;

@@ -43,6 +43,9 @@ static tnr_status need_of(const char *op, const tnri_equation *e, const tnri_ein
                           tnr_need *need)
 {
     TNR_REQUIRE(workers >= 0 && workers <= TNR_MAX_CPUS, TNR_ERR_ARGUMENT, "%s: %d workers", op, workers);
+    int64_t count;
+    uint64_t result;
+    TNR_TRY(tnri_shape_bytes(op, e->dtype, e->out_rank, e->out_shape, &count, &result)); /* or no call makes it */
     uint64_t behind = 0;
     for (int i = 0; i < plan->count && !e->empty; ++i) {
         if (plan->ops[i].b != TNR_NONE) { /* sums, copies and factors take none */

@@ -49,6 +49,10 @@ static tnr_status need_of(tnri_asked *asked, const tnr_product_options *product,
     TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "%s: need is NULL", asked->op);
     TNR_TRY(tnri_asked_take(asked, product, einsum));
     TNR_TRY(tnri_made_of_take(asked, &of, NULL));
+    int64_t count;
+    uint64_t bytes;
+    TNR_TRY(
+        tnri_shape_bytes(asked->op, of.equation.dtype, of.equation.out_rank, of.equation.out_shape, &count, &bytes));
     const tnr_view out = {.dtype = of.equation.dtype, .rank = of.equation.out_rank};
     asked->out = &out;
     const tnr_status status = tnri_record_need(record_bytes(asked, &of), need);

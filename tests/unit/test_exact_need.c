@@ -322,10 +322,12 @@ static void needs_are_checked(void **state)
     const tnr_view view = {.dtype = TNR_F64, .rank = 2, .shape = {3, 3}};
     const tnr_view whole = {.dtype = TNR_I32, .rank = 2, .shape = {3, 3}};
     const tnr_view huge = {.dtype = TNR_F64, .rank = 2, .shape = {INT64_MAX, INT64_MAX}};
+    const tnr_view wide = {.dtype = TNR_F64, .rank = 2, .shape = {INT64_C(1) << 30, INT64_C(1) << 30}};
     const tnr_view none = {.dtype = TNR_F64, .rank = 2, .shape = {0, 3}};
     const tnr_view *const list[2] = {&view, &view};
     const tnr_view *const wholes[2] = {&whole, &whole};
     const tnr_view *const huges[2] = {&huge, &huge};
+    const tnr_view *const wides[2] = {&wide, &wide};
     const tnr_view *const holes[2] = {&view, NULL};
     tnr_need need = {7, 7, 7};
     EXPECT(TNR_ERR_ARGUMENT, tnr_einsum_need("ab,bc->ac", list, 2, NULL, 0, NULL));
@@ -345,6 +347,10 @@ static void needs_are_checked(void **state)
     EXPECT(TNR_ERR_ARGUMENT, tnr_contract_need(&view, "ab", &view, "bc", "aa", 0, &need));
     EXPECT(TNR_ERR_DTYPE, tnr_contract_need(&view, "ab", &whole, "bc", "ac", 0, &need));
     EXPECT(TNR_ERR_OVERFLOW, tnr_contract_need(&huge, "ab", &huge, "ab", "", 0, &need));
+    EXPECT(TNR_ERR_OVERFLOW, tnr_contract_need(&wide, "ab", &wide, "cd", "abcd", 0, &need)); /* a result of 2^120 */
+    EXPECT(TNR_ERR_OVERFLOW, tnr_einsum_need("ab,cd->abcd", wides, 2, NULL, 0, &need));
+    EXPECT(TNR_ERR_OVERFLOW, tnr_plan_contract_need(&wide, "ab", &wide, "cd", "abcd", &need));
+    EXPECT(TNR_ERR_OVERFLOW, tnr_plan_einsum_need("ab,cd->abcd", wides, 2, NULL, &need));
     assert_true(need.bytes == 7 && need.blocks == 7 && need.handles == 7);
     OK(tnr_contract_need(&none, "ab", &view, "bc", "ac", 0, &need));
     assert_true(need.bytes == 0 && need.blocks == 0 && need.handles == 0);
