@@ -143,7 +143,7 @@ static tnr_status pad_on_device(tnr_engine *engine, const tnr_view *a, const tnr
     tnri_box part = *elements;
     TNR_TRY(tnri_box_run_on_lanes(engine, whole));
     part.source = call->operands[1].data;
-    for (int i = 0; i < call->out->rank; ++i) {
+    for (int i = 0; i < call->out->rank && part.source != NULL; ++i) {
         if (stays[i].count == 0) {
             return TNR_OK;
         }
@@ -152,7 +152,7 @@ static tnr_status pad_on_device(tnr_engine *engine, const tnr_view *a, const tnr
             part.source += stays[i].first * a->strides[i] * (int64_t)part.width;
         }
     }
-    return tnri_box_run_on_lanes(engine, &part);
+    return part.source != NULL ? tnri_box_run_on_lanes(engine, &part) : TNR_OK;
 }
 
 static tnr_status compute(tnr_engine *engine, const tnr_view *a, const tnr_padding *paddings, const tnri_call *call)

@@ -46,12 +46,14 @@ typedef unsigned long long uint64_t;
 #define TNRI_KERNEL_ALL_(K, module, name) TNRI_KERNEL_NUMBERS_(K, module, name) K(module, name##_bool)
 #define TNRI_KERNEL_WIDTHS_(K, module, name) \
     K(module, name##_1) K(module, name##_4) K(module, name##_8) K(module, name##_16)
+/* clang-format off */
 #define TNRI_KERNEL_FUNCTIONS_(K, module, dtype)                                                    \
     K(module, exp_##dtype)                                                                          \
     K(module, log_##dtype)                                                                          \
     K(module, sin_##dtype)                                                                          \
     K(module, cos_##dtype) K(module, tanh_##dtype) K(module, sqrt_##dtype) K(module, rsqrt_##dtype) \
         K(module, expm1_##dtype) K(module, log1p_##dtype) K(module, power_##dtype)
+/* clang-format on */
 #define TNRI_KERNEL_LIST(K)                         \
     TNRI_KERNEL_WIDTHS_(K, move, pack)              \
     TNRI_KERNEL_WIDTHS_(K, move, turn)              \
