@@ -352,7 +352,8 @@ static void test_sums_are_in_order(void **state)
 {
     (void)state;
 #if defined(TNRI_SANITIZED)
-    print_message("sanitizer builds compile other loops, whose sums differ in their last places\n");
+    print_message(
+        "sanitizer builds compile other loops, and small f32 products sum otherwise there: why is not known yet\n");
     skip();
 #endif
     static const kernel kernels[] = {TINY, SMALL, LOW, BLOCKED, BY_COLUMNS};
