@@ -15,41 +15,29 @@
 
 /* ---- Operations (any_order: results do not depend on the order): a term's place among the accumulators, and two accumulators as one ------------------------------------------------------- */
 
-template <class T> struct sum_of {
+/* Terms, accumulators and results are one type, and nothing is done to them but to join them. */
+template <class T> struct terms_of {
+    typedef T term;
+    typedef T state;
+    typedef T result;
+    static MEMBER T lift(T a, int64_t) { return a; }
+    static MEMBER T finish(T a) { return a; }
+};
+template <class T> struct sum_of : terms_of<T> {
     static const bool any_order = traits<T>::kind == INTEGER_KIND;
-    typedef T term;
-    typedef T state;
-    typedef T result;
-    static MEMBER state lift(term a, int64_t) { return a; }
-    static MEMBER state join(state a, state b) { return plus(a, b); }
-    static MEMBER result finish(state a) { return a; }
+    static MEMBER T join(T a, T b) { return plus(a, b); }
 };
-template <class T> struct product_of {
+template <class T> struct product_of : terms_of<T> {
     static const bool any_order = traits<T>::kind == INTEGER_KIND;
-    typedef T term;
-    typedef T state;
-    typedef T result;
-    static MEMBER state lift(term a, int64_t) { return a; }
-    static MEMBER state join(state a, state b) { return times(a, b); }
-    static MEMBER result finish(state a) { return a; }
+    static MEMBER T join(T a, T b) { return times(a, b); }
 };
-template <class T> struct largest_of {
+template <class T> struct largest_of : terms_of<T> {
     static const bool any_order = true;
-    typedef T term;
-    typedef T state;
-    typedef T result;
-    static MEMBER state lift(term a, int64_t) { return a; }
-    static MEMBER state join(state a, state b) { return larger(a, b); }
-    static MEMBER result finish(state a) { return a; }
+    static MEMBER T join(T a, T b) { return larger(a, b); }
 };
-template <class T> struct smallest_of {
+template <class T> struct smallest_of : terms_of<T> {
     static const bool any_order = true;
-    typedef T term;
-    typedef T state;
-    typedef T result;
-    static MEMBER state lift(term a, int64_t) { return a; }
-    static MEMBER state join(state a, state b) { return smaller(a, b); }
-    static MEMBER result finish(state a) { return a; }
+    static MEMBER T join(T a, T b) { return smaller(a, b); }
 };
 struct all_of {
     static const bool any_order = true;
