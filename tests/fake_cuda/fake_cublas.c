@@ -135,43 +135,43 @@ static int enqueue(fake_handle *handle, fake_gemm *g, const void *alpha, const v
     return CUBLAS_SUCCESS;
 }
 
-FAKE_API int cublasCreate_v2(void **handle);
-FAKE_API int cublasDestroy_v2(void *handle);
-FAKE_API int cublasSetStream_v2(void *handle, CUstream stream);
-FAKE_API int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
-FAKE_API int cublasSetMathMode(void *handle, int mode);
+FAKE_API CUresult cublasCreate_v2(void **handle);
+FAKE_API CUresult cublasDestroy_v2(void *handle);
+FAKE_API CUresult cublasSetStream_v2(void *handle, CUstream stream);
+FAKE_API CUresult cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
+FAKE_API CUresult cublasSetMathMode(void *handle, int mode);
 
-int cublasCreate_v2(void **handle)
+CUresult cublasCreate_v2(void **handle)
 {
     FAKE_BEGIN("cublasCreate_v2", true);
     *handle = fake_new(FAKE_HANDLE, fake_current(), sizeof(fake_handle));
-    return (int)fake_leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
-int cublasDestroy_v2(void *handle)
+CUresult cublasDestroy_v2(void *handle)
 {
     FAKE_BEGIN("cublasDestroy_v2", true);
     fake_object *of = fake_find(FAKE_HANDLE, handle, "a handle of cuBLAS is destroyed twice");
     if (of == NULL) {
-        return (int)fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
+        return fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
     }
     fake_bury(of);
-    return (int)fake_leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
-int cublasSetStream_v2(void *handle, CUstream stream)
+CUresult cublasSetStream_v2(void *handle, CUstream stream)
 {
     FAKE_BEGIN("cublasSetStream_v2", true);
     fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");
     if (of == NULL) {
-        return (int)fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
+        return fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
     }
     of->stream = stream;
     of->workspace = 0; /* as cuBLAS does */
-    return (int)fake_leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
-int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
+CUresult cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
 {
     FAKE_BEGIN("cublasSetWorkspace_v2", true);
     fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");
@@ -179,81 +179,64 @@ int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
     const fake_memory *memory = of == NULL ? NULL : fake_memory_at(address);
     if (memory == NULL || address % 256 != 0 || bytes > memory->bytes - (address - memory->address)) {
         fake_blame(&fake.misuse, "a workspace that is no device memory, or not aligned");
-        return (int)fake_leave((CUresult)CUBLAS_INVALID_VALUE);
+        return fake_leave((CUresult)CUBLAS_INVALID_VALUE);
     }
     of->workspace = address;
-    return (int)fake_leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
-int cublasSetMathMode(void *handle, int mode)
+CUresult cublasSetMathMode(void *handle, int mode)
 {
     FAKE_BEGIN("cublasSetMathMode", true);
     if (fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS") == NULL) {
-        return (int)fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
+        return fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
     }
     if (mode != 0 && mode != 2) {
         fake_blame(&fake.misuse, "a math mode that rounds operands");
     }
-    return (int)fake_leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 static uint64_t address_of(const void *at) { return (uint64_t)(uintptr_t)at; }
 
-#define GEMM(letter, PART, COMPLEX)                                                                                    \
-    FAKE_API int cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, \
-                                         const void *a, int a_column, const void *b, int b_column, const void *beta,   \
-                                         void *c, int c_column);                                                       \
-    FAKE_API int cublas##letter##gemmStridedBatched(void *handle, int turn_a, int turn_b, int m, int n, int k,         \
-                                                    const void *alpha, const void *a, int a_column, long long a_item,  \
-                                                    const void *b, int b_column, long long b_item, const void *beta,   \
-                                                    void *c, int c_column, long long c_item, int items);               \
-    int cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,          \
-                                const void *a, int a_column, const void *b, int b_column, const void *beta, void *c,   \
-                                int c_column)                                                                          \
-    {                                                                                                                  \
-        FAKE_BEGIN("cublas" #letter "gemm_v2", true);                                                                  \
-        fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");                                       \
-        fake_gemm g = {.part = sizeof(PART),                                                                           \
-                       .is_complex = COMPLEX,                                                                          \
-                       .turn_a = turn_a,                                                                               \
-                       .turn_b = turn_b,                                                                               \
-                       .m = m,                                                                                         \
-                       .n = n,                                                                                         \
-                       .k = k,                                                                                         \
-                       .a = address_of(a),                                                                             \
-                       .b = address_of(b),                                                                             \
-                       .c = address_of(c),                                                                             \
-                       .a_column = a_column,                                                                           \
-                       .b_column = b_column,                                                                           \
-                       .c_column = c_column,                                                                           \
-                       .items = 1};                                                                                    \
-        return (int)fake_leave((CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, &g, alpha, beta)));        \
-    }                                                                                                                  \
-    int cublas##letter##gemmStridedBatched(void *handle, int turn_a, int turn_b, int m, int n, int k,                  \
-                                           const void *alpha, const void *a, int a_column, long long a_item,           \
-                                           const void *b, int b_column, long long b_item, const void *beta, void *c,   \
-                                           int c_column, long long c_item, int items)                                  \
-    {                                                                                                                  \
-        FAKE_BEGIN("cublas" #letter "gemmStridedBatched", true);                                                       \
-        fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");                                       \
-        fake_gemm g = {.part = sizeof(PART),                                                                           \
-                       .is_complex = COMPLEX,                                                                          \
-                       .turn_a = turn_a,                                                                               \
-                       .turn_b = turn_b,                                                                               \
-                       .m = m,                                                                                         \
-                       .n = n,                                                                                         \
-                       .k = k,                                                                                         \
-                       .a = address_of(a),                                                                             \
-                       .b = address_of(b),                                                                             \
-                       .c = address_of(c),                                                                             \
-                       .a_column = a_column,                                                                           \
-                       .b_column = b_column,                                                                           \
-                       .c_column = c_column,                                                                           \
-                       .a_item = a_item,                                                                               \
-                       .b_item = b_item,                                                                               \
-                       .c_item = c_item,                                                                               \
-                       .items = items};                                                                                \
-        return (int)fake_leave((CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, &g, alpha, beta)));        \
+static CUresult gemm(const char *entry, void *handle, fake_gemm *g, const void *alpha, const void *beta)
+{
+    FAKE_BEGIN(entry, true);
+    fake_handle *of = fake_find(FAKE_HANDLE, handle, "no handle of cuBLAS");
+    return fake_leave((CUresult)(of == NULL ? CUBLAS_NOT_INITIALIZED : enqueue(of, g, alpha, beta)));
+}
+
+/* What both entries of a type take, as one record. */
+#define GEMM_RECORD(PART, COMPLEX, ...)                                                                            \
+    {                                                                                                              \
+        .part = sizeof(PART), .is_complex = (COMPLEX), .turn_a = turn_a, .turn_b = turn_b, .m = m, .n = n, .k = k, \
+        .a = address_of(a), .b = address_of(b), .c = address_of(c), .a_column = a_column, .b_column = b_column,    \
+        .c_column = c_column, __VA_ARGS__                                                                          \
+    }
+
+#define GEMM(letter, PART, COMPLEX)                                                                                \
+    FAKE_API CUresult cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k,           \
+                                              const void *alpha, const void *a, int a_column, const void *b,       \
+                                              int b_column, const void *beta, void *c, int c_column);              \
+    FAKE_API CUresult cublas##letter##gemmStridedBatched(                                                          \
+        void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int a_column, \
+        long long a_item, const void *b, int b_column, long long b_item, const void *beta, void *c, int c_column,  \
+        long long c_item, int items);                                                                              \
+    CUresult cublas##letter##gemm_v2(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, \
+                                     const void *a, int a_column, const void *b, int b_column, const void *beta,   \
+                                     void *c, int c_column)                                                        \
+    {                                                                                                              \
+        fake_gemm g = GEMM_RECORD(PART, COMPLEX, .items = 1);                                                      \
+        return gemm("cublas" #letter "gemm_v2", handle, &g, alpha, beta);                                          \
+    }                                                                                                              \
+    CUresult cublas##letter##gemmStridedBatched(void *handle, int turn_a, int turn_b, int m, int n, int k,         \
+                                                const void *alpha, const void *a, int a_column, long long a_item,  \
+                                                const void *b, int b_column, long long b_item, const void *beta,   \
+                                                void *c, int c_column, long long c_item, int items)                \
+    {                                                                                                              \
+        fake_gemm g =                                                                                              \
+            GEMM_RECORD(PART, COMPLEX, .a_item = a_item, .b_item = b_item, .c_item = c_item, .items = items);      \
+        return gemm("cublas" #letter "gemmStridedBatched", handle, &g, alpha, beta);                               \
     }
 GEMM(S, float, false)
 GEMM(D, double, false)
