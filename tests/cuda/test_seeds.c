@@ -5,7 +5,7 @@
  */
 #include "program.h"
 
-enum { STEPS = 60 };
+enum { STEPS = 90 };
 
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
@@ -28,11 +28,18 @@ static void expect_nothing(uint64_t seed, const program_answer *answer)
 static void seeds(void **state)
 {
     (void)state;
+    uint64_t operations = 0;
+    uint64_t refused = 0;
     for (uint64_t seed = first(); seed < first() + many(); seed++) {
         const program_answer answer = program_run(seed, STEPS, NULL);
         expect_nothing(seed, &answer);
         assert_int_equal(answer.failed, 0);
+        operations += (uint64_t)answer.operations;
+        refused += (uint64_t)answer.refused;
     }
+    print_message("%llu seeds, %llu operations of engines, %llu refused\n", (unsigned long long)many(),
+                  (unsigned long long)operations, (unsigned long long)refused);
+    assert_true(operations > 20 * many() && refused < operations / 4);
 }
 
 static void seeds_with_faults(void **state)

@@ -8,6 +8,7 @@
  *   Copies from pageable memory read it when they are called, to pageable memory are over when they return, and with
  *   page-locked memory touch it when they run: as a device does.
  * - Everything that is done to freed, foreign, unborn or never known memory, streams, events and contexts is counted.
+ * - Large allocations are sparse: what nobody touches takes no memory of the host's, and is not poisoned but at both ends.
  * - Any call can be made to fail: by its number, by its name, once or for ever; and hooks make it behave as if the library had
  *   forgotten a call, so that tests can prove that they notice.
  */
@@ -39,11 +40,17 @@ typedef struct fake_cuda {
     bool fail_fatal;    /* the context is dead from then on */
     bool unloading;     /* every call answers CUDA_ERROR_DEINITIALIZED */
     /* Planted bugs. */
-    bool drop_waits;  /* cuStreamWaitEvent does nothing */
-    bool false_ready; /* queries and waits say that it is over */
-    bool skip_pop;    /* cuCtxPopCurrent does nothing */
-    bool no_barriers; /* __syncthreads does nothing */
-    bool lost_thread; /* the last thread of the last block does not run */
+    bool drop_waits;     /* cuStreamWaitEvent does nothing */
+    bool false_ready;    /* queries and waits say that it is over */
+    bool skip_pop;       /* cuCtxPopCurrent does nothing */
+    bool hollow_waits;   /* waits of the host return at once; questions are answered truly */
+    bool early_free;     /* memory of pools goes when its release is queued, not when the stream comes to it */
+    bool stray_launches; /* kernels, ... */
+    bool stray_events;   /* ... events, ... */
+    bool stray_blas;     /* ... and what cuBLAS makes, go in another stream of the context */
+    bool lost_workspace; /* cublasSetWorkspace does nothing */
+    bool no_barriers;    /* __syncthreads does nothing */
+    bool lost_thread;    /* the last thread of the last block does not run */
     /* Counts. */
     uint64_t calls;
     uint64_t faults; /* that were fired */

@@ -416,7 +416,7 @@ FAKE_API CUresult cuStreamSynchronize(CUstream handle)
     if (stream == NULL || !is_here(&stream->object)) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    const bool over = fake.false_ready || fake_run_stream(stream);
+    const bool over = fake.false_ready || fake.hollow_waits || fake_run_stream(stream);
     return fake_leave(over ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
@@ -437,6 +437,16 @@ FAKE_API CUresult cuStreamWaitEvent(CUstream handle, CUevent behind, unsigned fl
         fake_push(stream, op);
     }
     return fake_leave(CUDA_SUCCESS);
+}
+
+fake_stream *fake_stray(fake_stream *stream)
+{
+    for (fake_object *at = fake_objects; at != NULL; at = at->next) {
+        if (at->kind == FAKE_STREAM && at->alive && at->device == stream->object.device && at != &stream->object) {
+            return (fake_stream *)at;
+        }
+    }
+    return stream;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------------------------------------------------- */
@@ -472,7 +482,7 @@ FAKE_API CUresult cuEventRecord(CUevent handle, CUstream behind)
     op->what = FAKE_RECORD;
     op->event = event;
     op->number = ++event->recorded;
-    fake_push(stream, op);
+    fake_push(fake.stray_events ? fake_stray(stream) : stream, op);
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -496,6 +506,6 @@ FAKE_API CUresult cuEventSynchronize(CUevent handle)
     if (event == NULL) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    const bool over = fake.false_ready || fake_run_event(event, event->recorded);
+    const bool over = fake.false_ready || fake.hollow_waits || fake_run_event(event, event->recorded);
     return fake_leave(over ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_TIMEOUT);
 }

@@ -92,7 +92,7 @@ FAKE_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
     op->kernel = (const fake_kernel *)(uintptr_t)function;
     op->number = grid_x;
     take_parameters(op, parameters);
-    fake_push(stream, op);
+    fake_push(fake.stray_launches ? fake_stray(stream) : stream, op);
     return fake_leave(CUDA_SUCCESS);
 }
 
