@@ -473,9 +473,8 @@ program_answer program_run(uint64_t seed, int steps, const program_fault *fault)
         fake->fail_fatal = fault->fatal;
         fake->fail_for_ever = fault->for_ever;
         fake->fail_entry = fault->entry;
-        fake->drop_waits = fault->drop_waits;
-        fake->false_ready = fault->false_ready;
-        fake->skip_pop = fault->skip_pop;
+        fake->planted = fault->planted;
+        p.loss = fault->loss;
         p.faulty = fault->at != 0;
     }
     const uint64_t before = fake != NULL ? fake->calls : 0;

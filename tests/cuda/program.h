@@ -18,6 +18,14 @@ typedef struct program_answer {
     char text[240]; /* what is wrong; "" */
 } program_answer;
 
+/* What the engine's books lose, after each operation. */
+typedef enum program_loss {
+    LOSE_NOTHING,
+    LOSE_OPERANDS, /* that it touched these blocks */
+    END_SCRATCH,   /* that it touches what it keeps, which is given back at once */
+    END_WORKSPACE  /* cuBLAS's workspace is given back, properly, and the handle knows nothing of it */
+} program_loss;
+
 /* What to do to the driver. */
 typedef struct program_fault {
     uint64_t at; /* 0: nothing */
@@ -25,9 +33,8 @@ typedef struct program_fault {
     bool fatal;
     bool for_ever;
     const char *entry;
-    bool drop_waits;
-    bool false_ready;
-    bool skip_pop;
+    fake_plants planted;
+    program_loss loss;
 } program_fault;
 
 /*

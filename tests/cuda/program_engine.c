@@ -751,9 +751,56 @@ void engines_end(program *p)
     OK(tnr_engine_destroy(&p->cpu));
 }
 
+/* ---- Planted losses ------------------------------------------------------------------------------------------------------------------- */
+
+static void lose_notes(tnri_memory *memory)
+{
+    memset(memory->used, 0, sizeof(memory->used));
+    memory->written = 0;
+}
+
+static void lose_notes_of(program *p, const owner *of)
+{
+    if (of != NULL && of->tensor != NULL && on_device(of->place)) {
+        lose_notes(tnri_memory_find(p->s.device, (uint64_t)(uintptr_t)of->tensor->block.address));
+    }
+}
+
+static void lose(program *p, const operation *o)
+{
+    tnri_cuda_engine *inside = tnr_engine_provider.state(p->engines[o->number], &tnri_cuda_engines);
+    tnri_memory **kept = inside->kept;
+    if (tnri_device_enter("plant", p->s.device) != TNR_OK) {
+        return;
+    }
+    for (int at = 0; at < o->inputs && p->loss == LOSE_OPERANDS; at++) {
+        lose_notes_of(p, o->in[at]);
+    }
+    if (p->loss == LOSE_OPERANDS) {
+        lose_notes_of(p, o->out);
+    }
+    for (int at = 0; at < TNRI_KEPT; at++) {
+        const bool ends = p->loss == END_SCRATCH ? at == TNRI_KEPT_SPAN || at == TNRI_KEPT_WORK
+                                                 : p->loss == END_WORKSPACE && at == TNRI_KEPT_BLAS;
+        if (ends && kept[at] != NULL) {
+            if (p->loss == END_SCRATCH) {
+                lose_notes(kept[at]);
+            }
+            inside->kept_bytes -= kept[at]->bytes;
+            tnri_memory_release(kept[at], true);
+            kept[at] = NULL;
+        }
+    }
+    (void)tnri_device_leave(p->s.device, true, TNR_OK);
+}
+
 void engine_step(program *p)
 {
-    operation o = {.what = (kind)roll(p, KINDS), .number = (int)roll(p, ENGINES), .product = TNR_PRODUCT_OPTIONS};
+    static const kind more[4] = {MATMUL, EINSUM, PLANNED, MATMUL}; /* products take scratch, and cuBLAS */
+    const uint64_t which = roll(p, KINDS + 4);
+    operation o = {.what = which < KINDS ? (kind)which : more[which - KINDS],
+                   .number = (int)roll(p, ENGINES),
+                   .product = TNR_PRODUCT_OPTIONS};
     const uint64_t how = roll(p, 64);
     o.index = (tnr_index_options)TNR_INDEX_OPTIONS;
     o.by = how < 44 ? BY_DEVICE : how < 54 ? BY_CPU : ASTRAY;
@@ -766,5 +813,8 @@ void engine_step(program *p)
         (void)fine(p, tnr_cuda_domain_trim(p->s.device, p->s.domain[TNR_CUDA_POOL], 0), "trim");
     } else if (prepare(p, &o) && is_exact(&o)) {
         act(p, &o);
+        if (p->loss != LOSE_NOTHING && o.by != BY_CPU) {
+            lose(p, &o);
+        }
     }
 }

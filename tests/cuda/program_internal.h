@@ -56,6 +56,7 @@ typedef struct program {
     bool kernels;        /* the device has some */
     program_answer answer;
     bool faulty; /* failures may be */
+    program_loss loss;
 } program;
 
 /* -- program.c -- */

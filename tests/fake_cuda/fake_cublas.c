@@ -178,7 +178,7 @@ CUresult cublasSetStream_v2(void *handle, CUstream stream)
         return fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
     }
     fake_stream *found = fake_find(FAKE_STREAM, stream, "a handle is given a stream that is none");
-    of->stream = fake.stray_blas && found != NULL ? (CUstream)fake_stray(found) : stream;
+    of->stream = fake.planted.stray_blas && found != NULL ? (CUstream)fake_stray(found) : stream;
     of->workspace = 0; /* as cuBLAS does */
     return fake_leave(CUDA_SUCCESS);
 }
@@ -193,7 +193,7 @@ CUresult cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
         fake_blame(&fake.misuse, "a workspace that is no device memory, or not aligned");
         return fake_leave((CUresult)CUBLAS_INVALID_VALUE);
     }
-    of->workspace = fake.lost_workspace ? 0 : address;
+    of->workspace = fake.planted.lost_workspace ? 0 : address;
     of->workspace_bytes = bytes;
     return fake_leave(CUDA_SUCCESS);
 }

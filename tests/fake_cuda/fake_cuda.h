@@ -18,6 +18,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Planted bugs: as if the library forgot something, or did it elsewhere. */
+typedef struct fake_plants {
+    bool drop_waits;     /* cuStreamWaitEvent does nothing */
+    bool false_ready;    /* queries and waits say that it is over */
+    bool hollow_waits;   /* waits of the host return at once; queries are answered truly */
+    bool skip_pop;       /* cuCtxPopCurrent does nothing */
+    bool stray_launches; /* kernels, ... */
+    bool stray_events;   /* ... events, ... */
+    bool stray_blas;     /* ... and what cuBLAS makes, go in another stream of the context */
+    bool lost_workspace; /* cublasSetWorkspace does nothing */
+    bool no_barriers;    /* __syncthreads does nothing */
+    bool lost_thread;    /* the last thread of the last block does not run */
+} fake_plants;
+
 typedef struct fake_cuda {
     /* What there is: before the driver is looked at. */
     int devices;
@@ -39,18 +53,7 @@ typedef struct fake_cuda {
     bool fail_for_ever; /* and so does every such call after it */
     bool fail_fatal;    /* the context is dead from then on */
     bool unloading;     /* every call answers CUDA_ERROR_DEINITIALIZED */
-    /* Planted bugs. */
-    bool drop_waits;     /* cuStreamWaitEvent does nothing */
-    bool false_ready;    /* queries and waits say that it is over */
-    bool skip_pop;       /* cuCtxPopCurrent does nothing */
-    bool hollow_waits;   /* waits of the host return at once; questions are answered truly */
-    bool early_free;     /* memory of pools goes when its release is queued, not when the stream comes to it */
-    bool stray_launches; /* kernels, ... */
-    bool stray_events;   /* ... events, ... */
-    bool stray_blas;     /* ... and what cuBLAS makes, go in another stream of the context */
-    bool lost_workspace; /* cublasSetWorkspace does nothing */
-    bool no_barriers;    /* __syncthreads does nothing */
-    bool lost_thread;    /* the last thread of the last block does not run */
+    fake_plants planted;
     /* Counts. */
     uint64_t calls;
     uint64_t faults; /* that were fired */

@@ -301,9 +301,6 @@ FAKE_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream behind)
     op->what = FAKE_GIVE;
     op->memory = memory;
     fake_push(stream, op);
-    if (fake.early_free) {
-        fake_memory_end(memory);
-    }
     fake.live_bytes -= memory->bytes;
     fake_bury(&memory->object);
     return fake_leave(CUDA_SUCCESS);
