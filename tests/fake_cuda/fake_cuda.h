@@ -45,7 +45,8 @@ typedef struct fake_cuda {
     uint64_t memory_bytes; /* of each device */
     /* How it behaves. */
     uint64_t seed;
-    unsigned eagerness; /* of 256: how often a call lets some stream go on */
+    uint64_t first_block; /* of kernels' grids: those before it do not run */
+    unsigned eagerness;   /* of 256: how often a call lets some stream go on */
     /* Faults: the fail_at-th call from when it is set, of those named fail_entry (NULL: all), answers fail_code. */
     uint64_t fail_at;
     const char *fail_entry;

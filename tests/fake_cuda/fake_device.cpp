@@ -226,9 +226,11 @@ void fake_device_run(const fake_kernel *kernel, unsigned blocks, void *const *va
     running_values = values;
     gridDim.x = blocks;
     const bool fiberwise = has_barriers(kernel->name);
-    const unsigned turn = (unsigned)(fake_device_random() % blocks); /* blocks come in no order either */
-    for (unsigned block = 0; block < blocks; block++) {
-        blockIdx.x = (block + turn) % blocks;
+    const unsigned first = (unsigned)fake_device_first_block();
+    const unsigned left = blocks > first ? blocks - first : 0;
+    const unsigned turn = (unsigned)(fake_device_random() % (left > 0 ? left : 1)); /* blocks come in no order either */
+    for (unsigned block = 0; block < left; block++) {
+        blockIdx.x = first + (block + turn) % left;
         if (fiberwise) {
             run_fibers();
             continue;

@@ -129,6 +129,7 @@ char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment)
 }
 
 uint64_t fake_device_random(void) { return fake_random(); }
+uint64_t fake_device_first_block(void) { return fake.first_block; }
 bool fake_device_has_barriers(void) { return !fake.planted.no_barriers; }
 bool fake_device_loses_a_thread(void) { return fake.planted.lost_thread; }
 void fake_device_blame(const char *what) { fake_blame(&fake.misuse, what); }
