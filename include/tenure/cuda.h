@@ -31,7 +31,9 @@
  * it is not, is in *quarantine*: counted, never given out again, and given back when a later proof arrives
  * (tnr_cuda_synchronize, or the end of the context in tnr_cuda_device_close).
  *
- * Threads: any thread may call; one at a time in a lane, where a second one gets TNR_ERR_BUSY. Domains may be used by several.
+ * Threads: any thread may call; one at a time in a lane, where a second one gets TNR_ERR_BUSY at once: whoever tries again and again is
+ * let in when the other one pauses, so threads that work at the same time had better have a lane each. In different lanes they take
+ * turns at the device object and nobody is refused. Domains may be used by several.
  * Closing a device object needs it alone.
  */
 #ifndef TENURE_CUDA_H

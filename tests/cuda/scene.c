@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _POSIX_C_SOURCE 200809L /* fork */
 #include "scene.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 const tnr_cuda_options SCENE_SMALL = {
     .size = sizeof(tnr_cuda_options), .direct_bytes = 256, .chunk_bytes = 4096, .chunks = 3, .retirements = 4};
@@ -50,6 +53,39 @@ int scene_depth(void)
     void *found = find("fake_cuda_depth");
     memcpy(&depth, &found, sizeof(found));
     return depth != NULL ? depth() : 0;
+}
+
+int scene_in_child(void (*run)(void *context), void *context, char *said, size_t bytes)
+{
+    int ends[2];
+    int how = 0;
+    size_t had = 0;
+    assert_int_equal(pipe(ends), 0);
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)dup2(ends[1], 1);
+        (void)dup2(ends[1], 2);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        run(context);
+        exit(0);
+    }
+    (void)close(ends[1]);
+    for (;;) {
+        char beyond[256];
+        const bool room = had + 1 < bytes;
+        const ssize_t more = read(ends[0], room ? said + had : beyond, room ? bytes - had - 1 : sizeof(beyond));
+        if (more <= 0) {
+            break;
+        }
+        had += room ? (size_t)more : 0;
+    }
+    said[had] = '\0';
+    (void)close(ends[0]);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
 }
 
 void scene_begin(scene *of, uint64_t seed, const tnr_cuda_options *given)

@@ -16,6 +16,12 @@ void scene_reset(uint64_t seed);
 /* This thread's stack of contexts, on the fake. */
 int scene_depth(void);
 
+/*
+ * Run in a child of fork; what it writes to standard output and error comes back as text, as much as there is room for. Its exit status
+ * (0 when `run` returns), or minus the signal that ended it.
+ */
+int scene_in_child(void (*run)(void *context), void *context, char *said, size_t bytes);
+
 #define NEEDS_FAKE()                                                               \
     do {                                                                           \
         if (scene_fake() == NULL) {                                                \

@@ -5,9 +5,9 @@
  * harmless, and what comes after works.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
-
-#include <sys/wait.h>
 
 #include "scene.h"
 #include "tenure/tenure.h"
@@ -421,6 +421,138 @@ static void a_lane_shared_by_threads(void **state)
     stage_end(&of);
 }
 
+enum { SHARED_ROUNDS = 200, MOST_ROUNDS = 1000000 };
+
+/* Two threads at one engine, and a third that waits for its lane again and again. */
+typedef struct sharer {
+    stage *of;
+    tnr_engine *engine;
+    tnr_tensor *mine;
+    atomic_int *done; /* rounds of both */
+    int number;
+    int wrong;
+    int refused;
+    int waits;
+} sharer;
+
+static bool is_over(const sharer *u)
+{
+    return atomic_load(&u->done[0]) >= SHARED_ROUNDS && atomic_load(&u->done[1]) >= SHARED_ROUNDS;
+}
+
+/* Until both have done their rounds: one that is kept out keeps the other at it. */
+static void *share_engine(void *context)
+{
+    sharer *u = context;
+    tnr_view_mut view;
+    u->wrong += tnr_tensor_view_mut(u->mine, &view) != TNR_OK ? 1 : 0;
+    for (int round = 0; !is_over(u) && u->wrong == 0; round++) {
+        for (int twice = 0; twice < 2; twice++) {
+            tnr_status status = TNR_ERR_BUSY;
+            while (status == TNR_ERR_BUSY) {
+                status = tnr_neg_into(u->engine, &view.view, &view);
+                u->refused += status == TNR_ERR_BUSY ? 1 : 0;
+            }
+            u->wrong += status != TNR_OK || round > MOST_ROUNDS ? 1 : 0;
+        }
+        (void)atomic_fetch_add(&u->done[u->number], 1);
+        (void)sched_yield(); /* one that never pauses leaves little room to one that is refused */
+    }
+    return NULL;
+}
+
+static void *wait_for_lane(void *context)
+{
+    sharer *u = context;
+    while (!is_over(u) && u->wrong == 0) {
+        u->wrong += tnr_cuda_lane_synchronize(u->of->s.lane[0]) != TNR_OK ? 1 : 0;
+        u->waits++;
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+static void share(bool one_lane)
+{
+    stage of;
+    tnr_engine *second = NULL;
+    atomic_int done[2] = {0, 0};
+    pthread_t threads[3];
+    sharer sharers[3];
+    stage_begin(&of, 10);
+    OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[1], NULL, &second));
+    for (int at = 0; at < 3; at++) {
+        sharers[at] = (sharer){.of = &of, .done = done, .number = at};
+        sharers[at].engine = at == 1 && !one_lane ? second : of.engine;
+        sharers[at].mine = at < 2 ? scene_on_device(&of.s, TNR_CUDA_POOL, 50, 100 * at) : NULL;
+    }
+    for (int at = 0; at < 3; at++) {
+        assert_int_equal(pthread_create(&threads[at], NULL, at < 2 ? share_engine : wait_for_lane, &sharers[at]), 0);
+    }
+    for (int at = 0; at < 3; at++) {
+        assert_int_equal(pthread_join(threads[at], NULL), 0);
+        assert_int_equal(sharers[at].wrong, 0);
+    }
+    print_message("%d and %d rounds, refused %d and %d, %d waits\n", atomic_load(&done[0]), atomic_load(&done[1]),
+                  sharers[0].refused, sharers[1].refused, sharers[2].waits);
+    for (int at = 0; at < 2; at++) {
+        scene_expect_counting(&of.s, sharers[at].mine, 100 * at); /* an even number of times */
+        release(&sharers[at].mine);
+    }
+    OK(tnr_engine_destroy(&second));
+    stage_end(&of);
+}
+
+/* Neither of two threads that try again keeps the other one out, and one that waits refuses nobody. */
+static void an_engine_shared_by_threads(void **state)
+{
+    (void)state;
+    share(true);
+}
+
+/* In a lane each: nobody is refused, and they take turns at the device object. */
+static void a_device_shared_by_threads(void **state)
+{
+    (void)state;
+    share(false);
+}
+
+/* A lane is waited for alone: what was given to it is over then, and a second look costs nothing. */
+static void waiting_for_a_lane(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        stage of;
+        stage_begin(&of, seed);
+        tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
+        tnr_tensor *made = NULL;
+        const tnr_view view = view_of(a);
+        tnr_cuda_lane *lane = tnr_cuda_engine_lane(of.engine);
+        EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_lane_synchronize(NULL));
+        OK(tnr_neg(of.engine, &view, &made));
+        const tnr_cuda_statistics before = scene_counts(&of.s);
+        OK(tnr_cuda_lane_synchronize(lane));
+        tnr_cuda_statistics counts = scene_counts(&of.s);
+        assert_true(counts.host_waits == before.host_waits + 1 || scene_fake() == NULL);
+        assert_int_equal(counts.synchronises, before.synchronises); /* by an event */
+        OK(tnr_cuda_lane_synchronize(lane));
+        assert_int_equal(scene_counts(&of.s).host_waits, counts.host_waits);
+        tnr_view_mut again = view_mut_of(made);
+        OK(tnr_neg_into(of.engine, &view, &again));
+        if (scene_fake() != NULL) { /* no event can be waited for: the lane itself is */
+            scene_fake()->fail_entry = "cuEventSynchronize";
+            scene_fake()->fail_code = 400;
+            scene_fake()->fail_at = 1;
+            OK(tnr_cuda_lane_synchronize(lane));
+            assert_int_equal(scene_counts(&of.s).synchronises, counts.synchronises + 1);
+            assert_int_equal(scene_fake()->faults, 1);
+        }
+        release(&made);
+        release(&a);
+        stage_end(&of);
+    }
+}
+
 /* Engines in one lane and in two, and one of CPUs, take turns at one tensor: the order is that of the calls. */
 static void engines_take_turns(void **state)
 {
@@ -475,40 +607,28 @@ static void end_late(void)
     }
 }
 
+static void leave_late(void *context)
+{
+    (void)context;
+    stage_begin(&late, 1);
+    tnr_tensor *a = scene_on_device(&late.s, TNR_CUDA_POOL, 3000, 1);
+    const tnr_view view = view_of(a);
+    OK(tnr_neg(late.engine, &view, &late_tensor)); /* in flight at exit */
+    release(&a);
+    if (late_mode < 2) {
+        (void)atexit(end_late);
+    }
+}
+
 /* CU-04: an engine ended in an atexit handler, with the driver there, unloading, or never ended: exit 0, no word. */
 static void cu_04_exit_is_quiet(void **state)
 {
     (void)state;
     NEEDS_FAKE();
     for (late_mode = 0; late_mode < 3; late_mode++) {
-        int ends[2];
         char said[64];
-        assert_int_equal(pipe(ends), 0);
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            (void)dup2(ends[1], 1);
-            (void)dup2(ends[1], 2);
-            (void)close(ends[0]);
-            (void)close(ends[1]);
-            stage_begin(&late, 1);
-            tnr_tensor *a = scene_on_device(&late.s, TNR_CUDA_POOL, 3000, 1);
-            const tnr_view view = view_of(a);
-            OK(tnr_neg(late.engine, &view, &late_tensor)); /* in flight at exit */
-            release(&a);
-            if (late_mode < 2) {
-                (void)atexit(end_late);
-            }
-            exit(0);
-        }
-        (void)close(ends[1]);
-        int how = 0;
-        const ssize_t bytes = read(ends[0], said, sizeof(said));
-        (void)close(ends[0]);
-        assert_int_equal(waitpid(child, &how, 0), child);
-        assert_true(WIFEXITED(how));
-        assert_int_equal(WEXITSTATUS(how), 0);
-        assert_int_equal(bytes, 0);
+        assert_int_equal(scene_in_child(leave_late, NULL, said, sizeof(said)), 0);
+        assert_string_equal(said, "");
     }
 }
 
@@ -599,6 +719,9 @@ int main(void)
         cmocka_unit_test(outputs_elsewhere),
         cmocka_unit_test(left_in_flight),
         cmocka_unit_test(a_lane_shared_by_threads),
+        cmocka_unit_test(an_engine_shared_by_threads),
+        cmocka_unit_test(a_device_shared_by_threads),
+        cmocka_unit_test(waiting_for_a_lane),
         cmocka_unit_test(engines_take_turns),
         cmocka_unit_test(cu_04_exit_is_quiet),
         cmocka_unit_test(cu_08_more_than_32_bits),

@@ -5,21 +5,56 @@
  */
 #include "program.h"
 
-enum { STEPS = 120, SEEDS = 60 };
+#include <unistd.h>
 
-/* How many of the seeds find it out, and what the first one says. */
+#if defined(TNRI_SANITIZED)
+enum { STEPS = 120, SEEDS = 10, ENOUGH = 1 };
+#else
+enum { STEPS = 120, SEEDS = 60, ENOUGH = 5 };
+#endif
+
+typedef struct trial {
+    const program_fault *fault;
+    uint64_t seed; /* the first one */
+} trial;
+
+/* A line for each seed, "#" and what is wrong. Without what the end of a process brings: a planted bug may leave anything behind. */
+static void try_out(void *context)
+{
+    const trial *of = context;
+    for (uint64_t seed = of->seed; seed <= SEEDS; seed++) {
+        const program_answer answer = program_run(seed, STEPS, of->fault);
+        (void)printf("#%s\n", answer.text);
+        (void)fflush(NULL);
+    }
+    _exit(0);
+}
+
+/* How many of the seeds find it out, and what the first one says. A program that a garbage number ends has found it too. */
 static int found_out(const program_fault *fault, char *first, size_t bytes)
 {
+    static char said[SEEDS * 300];
     int found = 0;
     first[0] = '\0';
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        const program_answer answer = program_run(seed, STEPS, fault);
-        if (answer.text[0] != '\0') {
-            found++;
-            if (first[0] == '\0') {
-                (void)snprintf(first, bytes, "seed %d: %s", (int)seed, answer.text);
+    for (trial of = {fault, 1}; of.seed <= SEEDS;) {
+        const int status = scene_in_child(try_out, &of, said, sizeof(said));
+        const char *line = said;
+        for (; line[0] == '#'; of.seed++) {
+            const int length = (int)strcspn(++line, "\n");
+            found += length > 0 ? 1 : 0;
+            if (length > 0 && first[0] == '\0') {
+                (void)snprintf(first, bytes, "seed %d: %.*s", (int)of.seed, length, line);
             }
+            line += length + 1;
         }
+        if (status == 0) {
+            break;
+        }
+        found++; /* this seed's program was ended */
+        if (first[0] == '\0') {
+            (void)snprintf(first, bytes, "seed %d: ended by %d", (int)of.seed, status);
+        }
+        of.seed++;
     }
     return found;
 }
@@ -29,7 +64,7 @@ static void expect_found_out(const char *what, const program_fault *fault)
     char first[300];
     const int found = found_out(fault, first, sizeof(first));
     print_message("%s: %d of %d seeds, %s\n", what, found, (int)SEEDS, first);
-    assert_true(found >= 5);
+    assert_true(found >= ENOUGH);
 }
 
 static void nothing_planted(void **state)

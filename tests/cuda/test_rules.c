@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L /* setenv, fork */
 #include "scene.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SEEDS = 60, MANY = 6000 };
@@ -319,33 +318,42 @@ static void rule_08_fatal_errors_poison(void **state)
     scene_expect_clean();
 }
 
+typedef struct inherited {
+    scene *s;
+    tnr_tensor *away;
+} inherited;
+
+static void use_inherited(void *context)
+{
+    inherited *from = context;
+    scene *s = from->s;
+    const uint64_t calls = scene_fake()->calls;
+    const tnr_view view = view_of(from->away);
+    tnr_tensor *out = NULL;
+    bool good = tnr_cuda_download(s->lane[0], &view, s->heap, &out) == TNR_ERR_BACKEND &&
+                strstr(tnr_last_error(), "fork") != NULL;
+    good = good && tnr_cuda_synchronize(s->device) == TNR_ERR_BACKEND;
+    good = good && tnr_cuda_lane_synchronize(s->lane[0]) == TNR_ERR_BACKEND;
+    good = good && tnr_tensor_release(&from->away) == TNR_OK; /* the parent's bytes stay */
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        (void)tnr_domain_close(&s->domain[memory]);
+    }
+    (void)tnr_cuda_device_close(&s->device);
+    _exit(good && scene_fake()->calls == calls ? 0 : 1);
+}
+
 /* Rule 9: a driver that is unloading is no error, and a forked child touches nothing. */
 static void rule_09_unloading_and_fork(void **state)
 {
     (void)state;
     NEEDS_FAKE();
     scene s;
+    char said[64];
     scene_begin(&s, 6, NULL);
     tnr_tensor *away = scene_on_device(&s, TNR_CUDA_POOL, 100, 1);
-    const tnr_view view = view_of(away);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        const uint64_t calls = scene_fake()->calls;
-        tnr_tensor *out = NULL;
-        bool good = tnr_cuda_download(s.lane[0], &view, s.heap, &out) == TNR_ERR_BACKEND &&
-                    strstr(tnr_last_error(), "fork") != NULL;
-        good = good && tnr_cuda_synchronize(s.device) == TNR_ERR_BACKEND;
-        good = good && tnr_tensor_release(&away) == TNR_OK; /* the parent's bytes stay */
-        for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
-            (void)tnr_domain_close(&s.domain[memory]);
-        }
-        (void)tnr_cuda_device_close(&s.device);
-        _exit(good && scene_fake()->calls == calls ? 0 : 1);
-    }
-    int how = 0;
-    assert_int_equal(waitpid(child, &how, 0), child);
-    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    inherited from = {&s, away};
+    assert_int_equal(scene_in_child(use_inherited, &from, said, sizeof(said)), 0);
+    assert_string_equal(said, "");
     scene_expect_counting(&s, away, 1);
     scene_fake()->unloading = true;
     OK(tnr_tensor_release(&away));

@@ -5,17 +5,11 @@
  */
 #include "program.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
+#if defined(TNRI_SANITIZED)
+enum { USUAL = 40 };
+#else
+enum { USUAL = 1000 };
 #endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 enum { STEPS = 90 };
 
 static uint64_t number_of(const char *name, uint64_t otherwise)
@@ -25,10 +19,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 }
 
 static uint64_t first(void) { return number_of("TENURE_TEST_SEED", 1); }
-static uint64_t many(void)
-{
-    return number_of("TENURE_TEST_CUDA_SEEDS", scene_fake() == NULL ? 20 : SANITIZED ? 40 : 1000);
-}
+static uint64_t many(void) { return number_of("TENURE_TEST_CUDA_SEEDS", scene_fake() == NULL ? 20 : USUAL); }
 
 static void expect_nothing(uint64_t seed, const program_answer *answer)
 {
