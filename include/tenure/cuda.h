@@ -364,7 +364,8 @@ typedef struct tnr_cuda_engine_options {
  * where there is no cuBLAS, are made by the library's kernel, from any layout.
  *
  * Memory: outputs as said; scratch comes from a domain of the engine's own, is kept, and is entered in that domain's ledger alone.
- * An error of the device is heard of by a later call, and then what was computed meanwhile is unspecified.
+ * An error of the device is heard of by a later call, and then what was computed meanwhile is unspecified. A call that fails itself has
+ * changed nothing, or, where the driver failed after a part of it was in the lane, what it had to write is unspecified; new tensors are undone.
  *
  * @param home keeps the engine, its records and its cache of plans; reached by the host directly; must outlive it.
  * @param options NULL for defaults. TNR_ERR_RESIDENCY when options->output is no memory of a device, TNR_ERR_FOREIGN when it is another
