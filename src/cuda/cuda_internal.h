@@ -360,6 +360,11 @@ tnr_status tnri_nvrtc_compile(const char *op, const char *path, tnri_module modu
  * device takes it (TENURE_CUDA_IMAGES=off: not tried), else what NVRTC makes. A module that could not be had is not tried again.
  */
 tnr_status tnri_kernel_get(const char *op, tnr_cuda_device *device, int kernel, CUfunction *function);
+/* Given to the lane, whose batch was begun. */
+tnr_status tnri_kernel_launch(const char *op, tnr_cuda_lane *lane, int kernel, unsigned blocks, void **parameters);
+/* Copy elements from operands[1] to operands[0]; their addresses become those of the walk. */
+tnr_status tnri_kernel_copy(const char *op, tnr_cuda_lane *lane, int rank, const int64_t *shape,
+                            tnri_kernel_operand *operands);
 /* Can copies on this device go by kernels? */
 bool tnri_kernels_ready(const char *op, tnr_cuda_device *device);
 void tnri_kernels_end(tnr_cuda_device *device, bool current);

@@ -10,14 +10,8 @@
 
 tnr_status tnri_engine_launch(tnri_cuda_engine *engine, int kernel, unsigned blocks, void **parameters)
 {
-    tnr_cuda_device *device = engine->device;
-    CUfunction function;
-    TNR_TRY(tnri_kernel_get(engine->op, device, kernel, &function));
     tnri_engine_batch(engine);
-    device->counts.operations++;
-    device->counts.launches++;
-    return TNRI_CUDA(engine->op, device, launch, function, blocks, 1, 1, TNRI_KERNEL_THREADS, 1, 1, 0,
-                     engine->lane->stream, parameters, NULL);
+    return tnri_kernel_launch(engine->op, engine->lane, kernel, blocks, parameters);
 }
 
 static uint64_t address_of(const void *data) { return (uint64_t)(uintptr_t)data; }
@@ -141,17 +135,10 @@ tnr_status tnri_engine_copy(void *state, const tnri_device_copy *copy)
         return fill(engine, copy->width, copy->rank, copy->shape, address_of(copy->target), copy->target_strides,
                     (tnri_value){0, 0});
     }
-    tnri_map_layout layout;
     tnri_kernel_operand operands[2] = {{address_of(copy->target), copy->width, copy->target_strides},
                                        {address_of(copy->source), copy->width, copy->source_strides}};
-    tnri_copy_layout_make(&layout, copy->rank, copy->shape, operands);
-    void *parameters[] = {&layout, &operands[0].address, &operands[1].address};
-    if (layout.way == TNRI_WAY_TURNED) {
-        return tnri_engine_launch(engine, tnri_kernel_of_width(TNRI_KERNEL_turn_1, copy->width),
-                                  tnri_turn_blocks(&layout, engine->multiprocessors), parameters);
-    }
-    return tnri_engine_launch(engine, tnri_kernel_of_width(TNRI_KERNEL_pack_1, copy->width),
-                              tnri_map_blocks(layout.count, engine->multiprocessors), parameters);
+    tnri_engine_batch(engine);
+    return tnri_kernel_copy(engine->op, engine->lane, copy->rank, copy->shape, operands);
 }
 
 /* The stride of an extent of 1 means nothing and may be huge. */

@@ -90,11 +90,35 @@ void tnri_kernels_end(tnr_cuda_device *device, bool current)
     }
 }
 
+tnr_status tnri_kernel_launch(const char *op, tnr_cuda_lane *lane, int kernel, unsigned blocks, void **parameters)
+{
+    tnr_cuda_device *device = lane->device;
+    CUfunction function;
+    TNR_TRY(tnri_kernel_get(op, device, kernel, &function));
+    device->counts.operations++;
+    device->counts.launches++;
+    return TNRI_CUDA(op, device, launch, function, blocks, 1, 1, TNRI_KERNEL_THREADS, 1, 1, 0, lane->stream, parameters,
+                     NULL);
+}
+
+tnr_status tnri_kernel_copy(const char *op, tnr_cuda_lane *lane, int rank, const int64_t *shape,
+                            tnri_kernel_operand *operands)
+{
+    const int multiprocessors = lane->device->multiprocessors;
+    const size_t width = operands[0].width;
+    tnri_map_layout layout;
+    tnri_copy_layout_make(&layout, rank, shape, operands);
+    const bool turned = layout.way == TNRI_WAY_TURNED;
+    void *parameters[] = {&layout, &operands[0].address, &operands[1].address};
+    return tnri_kernel_launch(op, lane, tnri_kernel_of_width(turned ? TNRI_KERNEL_turn_1 : TNRI_KERNEL_pack_1, width),
+                              turned ? tnri_turn_blocks(&layout, multiprocessors)
+                                     : tnri_map_blocks(layout.count, multiprocessors),
+                              parameters);
+}
+
 tnr_status tnri_kernel_pack(const char *op, tnr_cuda_lane *lane, uint64_t element_bytes, const tnri_pair *axes,
                             uint64_t target, uint64_t source)
 {
-    tnr_cuda_device *device = lane->device;
-    tnri_map_layout layout;
     int64_t away[TNR_MAX_RANK];
     for (int axis = 0; axis < axes->rank; axis++) {
         away[axis] = axes->away[axis] / (int64_t)element_bytes;
@@ -102,18 +126,5 @@ tnr_status tnri_kernel_pack(const char *op, tnr_cuda_lane *lane, uint64_t elemen
     tnri_kernel_operand operands[2] = {
         {target + (uint64_t)axes->away_begin, (size_t)element_bytes, away},
         {source + (uint64_t)(axes->host_begin * (int64_t)element_bytes), (size_t)element_bytes, axes->host}};
-    tnri_copy_layout_make(&layout, axes->rank, axes->shape, operands);
-    const bool turned = layout.way == TNRI_WAY_TURNED;
-    CUfunction kernel;
-    TNR_TRY(tnri_kernel_get(
-        op, device, tnri_kernel_of_width(turned ? TNRI_KERNEL_turn_1 : TNRI_KERNEL_pack_1, (size_t)element_bytes),
-        &kernel));
-    const int multiprocessors = device->multiprocessors;
-    const unsigned grid =
-        turned ? tnri_turn_blocks(&layout, multiprocessors) : tnri_map_blocks(layout.count, multiprocessors);
-    void *parameters[] = {&layout, &operands[0].address, &operands[1].address};
-    device->counts.operations++;
-    device->counts.launches++;
-    return TNRI_CUDA(op, device, launch, kernel, grid, 1, 1, TNRI_KERNEL_THREADS, 1, 1, 0, lane->stream, parameters,
-                     NULL);
+    return tnri_kernel_copy(op, lane, axes->rank, axes->shape, operands);
 }

@@ -5,9 +5,8 @@
 
 void launching_begin(launching *of, uint64_t seed)
 {
-    const char *given = getenv("TENURE_TEST_SEED");
     memset(of, 0, sizeof(*of));
-    of->seed = given != NULL ? strtoull(given, NULL, 10) : seed;
+    of->seed = scene_number("TENURE_TEST_SEED", seed);
     of->random = of->seed * 0x9E3779B97F4A7C15U + 1;
     print_message("seed %llu\n", (unsigned long long)of->seed);
     scene_begin(&of->s, of->seed, NULL);

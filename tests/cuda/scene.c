@@ -15,6 +15,12 @@ const char *scene_driver(void)
     return path != NULL && path[0] != '\0' ? path : FAKE_CUDA_PATH;
 }
 
+uint64_t scene_number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL && text[0] != '\0' ? strtoull(text, NULL, 10) : otherwise;
+}
+
 /* A function of the fake; NULL on a real driver. */
 static void *find(const char *name)
 {
@@ -121,7 +127,7 @@ void scene_expect_clean(void)
     assert_int_equal(scene_depth(), 0);
 }
 
-void scene_end(scene *of)
+void scene_close(scene *of)
 {
     for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
         OK(tnr_domain_close(&of->domain[memory]));
@@ -129,6 +135,11 @@ void scene_end(scene *of)
     OK(tnr_cuda_device_close(&of->device));
     assert_null(of->device);
     OK(tnr_domain_close(&of->heap));
+}
+
+void scene_end(scene *of)
+{
+    scene_close(of);
     scene_expect_clean();
     const fake_cuda *fake = scene_fake();
     if (fake != NULL) {
@@ -136,6 +147,22 @@ void scene_end(scene *of)
         assert_int_equal(fake->live, 0);
         assert_int_equal(fake->live_bytes, 0);
     }
+}
+
+void stage_begin(stage *of, uint64_t seed, const tnr_cuda_engine_options *options)
+{
+    scene_begin(&of->s, seed, NULL);
+    of->engine = NULL;
+    of->cpu = NULL;
+    OK(tnr_cuda_engine_create(of->s.heap, of->s.lane[0], options, &of->engine));
+    OK(tnr_engine_create(of->s.heap, NULL, &of->cpu));
+}
+
+void stage_end(stage *of)
+{
+    OK(tnr_engine_destroy(&of->cpu));
+    OK(tnr_engine_destroy(&of->engine));
+    scene_end(&of->s);
 }
 
 tnr_cuda_statistics scene_counts(const scene *of)

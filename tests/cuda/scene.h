@@ -6,6 +6,7 @@
 #include "../fake_cuda/fake_cuda.h"
 #include "support/storage_test.h"
 #include "tenure/cuda.h"
+#include "tenure/tenure.h"
 
 /* Path of the driver that is tested: TENURE_TEST_CUDA_DRIVER, else the fake. */
 const char *scene_driver(void);
@@ -13,6 +14,8 @@ const char *scene_driver(void);
 fake_cuda *scene_fake(void);
 /* The fake as new; nothing on a real driver. */
 void scene_reset(uint64_t seed);
+/* A number of the environment's. */
+uint64_t scene_number(const char *name, uint64_t otherwise);
 /* This thread's stack of contexts, on the fake. */
 int scene_depth(void);
 
@@ -44,8 +47,21 @@ extern const tnr_cuda_options SCENE_SMALL;
 void scene_begin(scene *of, uint64_t seed, const tnr_cuda_options *options);
 /* Close everything and expect that the fake has nothing to complain of. */
 void scene_end(scene *of);
+/* Close everything; what the fake thinks of it is another's to ask. */
+void scene_close(scene *of);
 /* Only look: no fault of the library's so far, and no context left current. */
 void scene_expect_clean(void);
+
+/* A scene with an engine of the device in lane 0, and one of CPUs. options NULL: defaults. */
+typedef struct stage {
+    scene s;
+    tnr_engine *engine;
+    tnr_engine *cpu;
+} stage;
+
+void stage_begin(stage *of, uint64_t seed, const tnr_cuda_engine_options *options);
+/* End both, and the scene as scene_end. */
+void stage_end(stage *of);
 
 tnr_cuda_statistics scene_counts(const scene *of);
 

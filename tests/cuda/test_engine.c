@@ -13,37 +13,7 @@
 /* Of each operation and dtype; TENURE_TEST_CUDA_ROUNDS: more of them. */
 enum { ROUNDS = 4 };
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
-/* ---- A scene with an engine ------------------------------------------------------------------------------------------------------- */
-
-typedef struct stage {
-    scene s;
-    tnr_engine *engine;
-    tnr_engine *cpu;
-    catalogue_random random;
-} stage;
-
-static void stage_begin(stage *of, uint64_t seed, const tnr_cuda_engine_options *options)
-{
-    scene_begin(&of->s, seed, NULL);
-    of->random = (catalogue_random){seed * 7919 + 1};
-    of->engine = NULL;
-    of->cpu = NULL;
-    OK(tnr_cuda_engine_create(of->s.heap, of->s.lane[0], options, &of->engine));
-    OK(tnr_engine_create(of->s.heap, NULL, &of->cpu));
-}
-
-static void stage_end(stage *of)
-{
-    OK(tnr_engine_destroy(&of->cpu));
-    OK(tnr_engine_destroy(&of->engine));
-    scene_end(&of->s);
-}
+static catalogue_random draws;
 
 /* Options of an engine whose products are made by the fake cuBLAS, where there is one, or by the library's kernel. */
 static tnr_cuda_engine_options with_blas(const char *path)
@@ -101,11 +71,11 @@ static void check(stage *of, const catalogue_call *use, tnr_domain *inputs_in, t
     mirrored out = {.tensor = NULL};
     tnr_view views[CATALOGUE_INPUTS];
     for (int i = 0; i < use->op->arity; ++i) {
-        catalogue_input_make(&of->random, of->s.heap, use, i, use->op->layouts, false, &inputs[i]);
+        catalogue_input_make(&draws, of->s.heap, use, i, use->op->layouts, false, &inputs[i]);
         mirror(of, &inputs[i], inputs_in, false, &in[i]);
         views[i] = in[i].view.view;
     }
-    catalogue_output_make(&of->random, of->s.heap, use, use->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
+    catalogue_output_make(&draws, of->s.heap, use, use->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
     mirror(of, &output, output_in, true, &out);
     if (use->op->into != NULL) {
         catalogue_array expected = catalogue_expect(use, inputs, &output.array);
@@ -140,7 +110,7 @@ static void run_family(stage *of, const catalogue_family *family, int rounds, in
         const catalogue_op *op = &family->ops[o];
         for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
             for (int round = 0; (op->dtypes & CATALOGUE_BIT(dtype)) != 0 && round < rounds; ++round) {
-                const catalogue_call use = catalogue_choose(&of->random, op, (tnr_dtype)dtype, limit);
+                const catalogue_call use = catalogue_choose(&draws, op, (tnr_dtype)dtype, limit);
                 check(of, &use, of->s.domain[kinds[round % 3]], of->s.domain[kinds[(round + 1) % 3]]);
             }
         }
@@ -151,10 +121,11 @@ static void run_catalogue(const catalogue_family *family)
 {
     stage of;
     const tnr_cuda_engine_options options = with_blas("off");
-    const uint64_t seed = number_of("TENURE_TEST_SEED", 11);
+    const uint64_t seed = scene_number("TENURE_TEST_SEED", 11);
     print_message("seed %llu\n", (unsigned long long)seed);
     stage_begin(&of, seed, &options);
-    run_family(&of, family, (int)number_of("TENURE_TEST_CUDA_ROUNDS", ROUNDS), 8);
+    draws = (catalogue_random){seed * 7919 + 1};
+    run_family(&of, family, (int)scene_number("TENURE_TEST_CUDA_ROUNDS", ROUNDS), 8);
     scene_expect_clean();
     stage_end(&of);
 }
@@ -205,10 +176,11 @@ static void products_by_cublas(void **state)
     (void)state;
     stage of;
     const tnr_cuda_engine_options options = with_blas(blas_path());
-    const uint64_t seed = number_of("TENURE_TEST_SEED", 12);
-    const int rounds = 3 * (int)number_of("TENURE_TEST_CUDA_ROUNDS", ROUNDS);
+    const uint64_t seed = scene_number("TENURE_TEST_SEED", 12);
+    const int rounds = 3 * (int)scene_number("TENURE_TEST_CUDA_ROUNDS", ROUNDS);
     print_message("seed %llu\n", (unsigned long long)seed);
     stage_begin(&of, seed, &options);
+    draws = (catalogue_random){seed * 7919 + 1};
     tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
     assert_non_null(inside);
     inside->blas_from = 0.0;
@@ -553,11 +525,7 @@ static void cu_04_ends_while_the_driver_unloads(void **state)
     OK(tnr_engine_destroy(&of.engine));
     OK(tnr_engine_destroy(&of.cpu));
     release(&a);
-    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; ++memory) {
-        OK(tnr_domain_close(&of.s.domain[memory]));
-    }
-    OK(tnr_cuda_device_close(&of.s.device));
-    OK(tnr_domain_close(&of.s.heap));
+    scene_close(&of.s);
 }
 
 /* Scratch is kept, capped and counted; without room for it nothing is written and nothing stays. */
@@ -704,11 +672,7 @@ static void a_lost_device(void **state)
     release(&a);
     OK(tnr_engine_destroy(&of.engine));
     OK(tnr_engine_destroy(&of.cpu));
-    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; ++memory) {
-        OK(tnr_domain_close(&of.s.domain[memory]));
-    }
-    OK(tnr_cuda_device_close(&of.s.device));
-    OK(tnr_domain_close(&of.s.heap));
+    scene_close(&of.s);
     assert_int_equal(scene_depth(), 0);
 }
 
@@ -720,6 +684,7 @@ static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int c
     stage of;
     const tnr_cuda_engine_options options = with_blas(dtype == TNR_C32 ? blas_path() : "off");
     stage_begin(&of, 21, &options);
+    draws = (catalogue_random){21 * 7919 + 1};
     tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
     inside->blas_from = 0.0;
     inside->pack_from = 1;
@@ -728,7 +693,7 @@ static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int c
     mirrored in[CATALOGUE_INPUTS] = {{.tensor = NULL}};
     tnr_view views[CATALOGUE_INPUTS];
     for (int i = 0; i < op->arity; ++i) {
-        catalogue_input_make(&of.random, of.s.heap, &use, i, op->layouts, false, &inputs[i]);
+        catalogue_input_make(&draws, of.s.heap, &use, i, op->layouts, false, &inputs[i]);
         mirror(&of, &inputs[i], of.s.domain[TNR_CUDA_POOL], false, &in[i]);
         views[i] = in[i].view.view;
     }

@@ -10,35 +10,12 @@
 #include <unistd.h>
 
 #include "scene.h"
-#include "tenure/tenure.h"
-
-typedef struct stage {
-    scene s;
-    tnr_engine *engine; /* in lane 0 */
-    tnr_engine *cpu;
-} stage;
-
-static void stage_begin(stage *of, uint64_t seed)
-{
-    scene_begin(&of->s, seed, NULL);
-    of->engine = NULL;
-    of->cpu = NULL;
-    OK(tnr_cuda_engine_create(of->s.heap, of->s.lane[0], NULL, &of->engine));
-    OK(tnr_engine_create(of->s.heap, NULL, &of->cpu));
-}
-
-static void stage_end(stage *of)
-{
-    OK(tnr_engine_destroy(&of->cpu));
-    OK(tnr_engine_destroy(&of->engine));
-    scene_end(&of->s);
-}
 
 static void bad_options(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 1);
+    stage_begin(&of, 1, NULL);
     tnr_engine *const nothing = untouched();
     tnr_engine *made = nothing;
     char path[600];
@@ -86,7 +63,7 @@ static void same_answers_as_cpus(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 2);
+    stage_begin(&of, 2, NULL);
     tnr_tensor *a[2] = {scene_on_device(&of.s, TNR_CUDA_POOL, 12, 1), scene_counting(of.s.heap, 12, 1)};
     tnr_tensor *wide[2] = {NULL, NULL};
     OK(tnr_tensor_zeros(of.s.heap, TNR_F64, 1, SHAPE(12), &wide[1]));
@@ -147,7 +124,7 @@ static void the_hosts_calls(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 3);
+    stage_begin(&of, 3, NULL);
     tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 12, 1);
     tnr_tensor *made = NULL;
     tnr_view_mut view;
@@ -173,7 +150,7 @@ static void too_large(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 4);
+    stage_begin(&of, 4, NULL);
     tnr_cuda_domain_options options = TNR_CUDA_DOMAIN_OPTIONS;
     tnr_cuda_engine_options engine_options = TNR_CUDA_ENGINE_OPTIONS;
     tnr_domain *small = NULL;
@@ -208,7 +185,7 @@ static void ended_in_any_order(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         stage of;
-        stage_begin(&of, seed);
+        stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_PLAIN, 5000, 7);
         tnr_tensor *first = NULL;
         tnr_tensor *second = NULL;
@@ -234,7 +211,7 @@ static void tickets_hold_their_ends(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 5);
+    stage_begin(&of, 5, NULL);
     tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 4000, 1);
     tnr_tensor *host = scene_counting(of.s.domain[TNR_CUDA_PINNED], 4000, 9);
     tnr_tensor *made = NULL;
@@ -265,7 +242,7 @@ static void outputs_elsewhere(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 9);
+    stage_begin(&of, 9, NULL);
     tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
     tnr_domain *pool = NULL;
     tnr_engine *engines[2] = {NULL, NULL};
@@ -332,7 +309,7 @@ static void left_in_flight(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         stage of;
-        stage_begin(&of, seed);
+        stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 3000, 1);
         tnr_view_mut view;
         OK(tnr_tensor_view_mut(a, &view));
@@ -409,7 +386,7 @@ static void a_lane_shared_by_threads(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 6);
+    stage_begin(&of, 6, NULL);
     user users[2] = {{.of = &of, .computes = true}, {.of = &of, .computes = false}};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, use_lane, &users[1]), 0);
@@ -479,7 +456,7 @@ static void share(bool one_lane)
     atomic_int done[2] = {0, 0};
     pthread_t threads[3];
     sharer sharers[3];
-    stage_begin(&of, 10);
+    stage_begin(&of, 10, NULL);
     OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[1], NULL, &second));
     for (int at = 0; at < 3; at++) {
         sharers[at] = (sharer){.of = &of, .done = done, .number = at};
@@ -523,7 +500,7 @@ static void waiting_for_a_lane(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         stage of;
-        stage_begin(&of, seed);
+        stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
         tnr_tensor *made = NULL;
         const tnr_view view = view_of(a);
@@ -560,7 +537,7 @@ static void engines_take_turns(void **state)
     for (uint64_t seed = 1; seed <= 30; seed++) {
         stage of;
         tnr_engine *others[2] = {NULL, NULL};
-        stage_begin(&of, seed);
+        stage_begin(&of, seed, NULL);
         OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[0], NULL, &others[0]));
         OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[1], NULL, &others[1]));
         tnr_tensor *one = scene_counting(of.s.domain[TNR_CUDA_MANAGED], 900, 3);
@@ -610,7 +587,7 @@ static void end_late(void)
 static void leave_late(void *context)
 {
     (void)context;
-    stage_begin(&late, 1);
+    stage_begin(&late, 1, NULL);
     tnr_tensor *a = scene_on_device(&late.s, TNR_CUDA_POOL, 3000, 1);
     const tnr_view view = view_of(a);
     OK(tnr_neg(late.engine, &view, &late_tensor)); /* in flight at exit */
@@ -640,7 +617,7 @@ static void cu_08_more_than_32_bits(void **state)
     (void)state;
     tnr_cuda_device_info info;
     stage of;
-    stage_begin(&of, 7);
+    stage_begin(&of, 7, NULL);
     OK(tnr_cuda_device_describe(of.s.device, &info));
     const int64_t count = (INT64_C(1) << 31) + 1024;
     if (scene_fake() != NULL || info.total_bytes < UINT64_C(24) << 30) {
@@ -682,7 +659,7 @@ static void cu_09_what_lies_between(void **state)
 {
     (void)state;
     stage of;
-    stage_begin(&of, 8);
+    stage_begin(&of, 8, NULL);
     tnr_tensor *room = scene_on_device(&of.s, TNR_CUDA_POOL, 1001, 5000);
     tnr_tensor *value = scene_on_device(&of.s, TNR_CUDA_POOL, 1, 7);
     tnr_tensor *host = NULL;

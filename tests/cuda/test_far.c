@@ -6,7 +6,6 @@
  * Launches of more elements than a host can go through run their last blocks alone, which the fake can do.
  */
 #include "launching.h"
-#include "tenure/tenure.h"
 
 #include "../../src/cuda/engine_internal.h"
 
@@ -15,51 +14,41 @@
 #define MEMORY (UINT64_C(100) << 30)     /* of the fake's device */
 #define NEEDED (UINT64_C(60) << 30)      /* of a real one */
 
-typedef struct stage {
-    scene s;
-    tnr_domain *wide;
-    tnr_engine *engine; /* of the device */
-    tnr_engine *cpu;
-} stage;
+static tnr_domain *vast; /* device memory without a cap that matters */
 
 /* False: there is no room; nothing is open then. */
-static bool stage_begin(stage *of, const char *cublas)
+static bool far_begin(stage *of, const char *cublas)
 {
     tnr_cuda_device_info info;
     tnr_cuda_domain_options room = TNR_CUDA_DOMAIN_OPTIONS;
     tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
-    memset(of, 0, sizeof(*of));
-    scene_begin(&of->s, 1, NULL);
+    options.cublas = cublas;
+    stage_begin(of, 1, &options);
     OK(tnr_cuda_device_describe(of->s.device, &info));
     if (scene_fake() != NULL) {
         scene_fake()->memory_bytes = MEMORY;
     } else if (info.total_bytes < NEEDED) {
-        scene_end(&of->s);
+        stage_end(of);
         print_message("skipped: %llu GiB of a device's memory are needed\n", (unsigned long long)(NEEDED >> 30));
         return false;
     }
     room.max_bytes = MEMORY;
-    options.cublas = cublas;
-    OK(tnr_cuda_domain_create(of->s.device, TNR_CUDA_PLAIN, &room, &of->wide));
-    OK(tnr_cuda_engine_create(of->s.heap, of->s.lane[0], &options, &of->engine));
-    OK(tnr_engine_create(of->s.heap, NULL, &of->cpu));
+    OK(tnr_cuda_domain_create(of->s.device, TNR_CUDA_PLAIN, &room, &vast));
     return true;
 }
 
-static void stage_end(stage *of)
+static void far_end(stage *of)
 {
-    OK(tnr_engine_destroy(&of->cpu));
-    OK(tnr_engine_destroy(&of->engine));
-    OK(tnr_domain_close(&of->wide));
-    scene_end(&of->s);
+    OK(tnr_domain_close(&vast));
+    stage_end(of);
 }
 
 /* Memory that nobody has written. */
-static tnr_tensor *room_of(const stage *of, tnr_dtype dtype, int64_t count)
+static tnr_tensor *room_of(tnr_dtype dtype, int64_t count)
 {
     tnr_draft *draft = NULL;
     tnr_tensor *tensor = NULL;
-    OK(tnr_draft_begin(of->wide, dtype, 1, &count, &draft));
+    OK(tnr_draft_begin(vast, dtype, 1, &count, &draft));
     OK(tnr_draft_commit(&draft, &tensor));
     return tensor;
 }
@@ -126,7 +115,7 @@ static void steps_beyond_32_bits(void **state)
 {
     (void)state;
     stage of;
-    if (!stage_begin(&of, "off")) {
+    if (!far_begin(&of, "off")) {
         skip();
         return;
     }
@@ -134,7 +123,7 @@ static void steps_beyond_32_bits(void **state)
     tnr_tensor *made = NULL;
     tnr_tensor *expected = NULL;
     for (int at = 0; at < 3; at++) {
-        rooms[at] = room_of(&of, TNR_I32, ROOM);
+        rooms[at] = room_of(TNR_I32, ROOM);
     }
     both a = both_make(&of, rooms[0], 2, SHAPE(5, 3), SHAPE(FAR, 7), 11, 1);
     both b = both_make(&of, rooms[1], 2, SHAPE(5, 3), SHAPE(-FAR, 5), 4 * FAR + 100, 3);
@@ -178,7 +167,7 @@ static void steps_beyond_32_bits(void **state)
     for (int at = 0; at < 3; at++) {
         release(&rooms[at]);
     }
-    stage_end(&of);
+    far_end(&of);
 }
 
 /* Places of windows beyond 2^31 and 2^32, and one that is just beyond the end. */
@@ -186,12 +175,12 @@ static void places_beyond_32_bits(void **state)
 {
     (void)state;
     stage of;
-    if (!stage_begin(&of, "off")) {
+    if (!far_begin(&of, "off")) {
         skip();
         return;
     }
     static const int64_t places[6] = {5, (INT64_C(1) << 31) + 7, (INT64_C(1) << 32) + 11, ROOM - 1, 3, ROOM - 1};
-    tnr_tensor *room = room_of(&of, TNR_I32, ROOM);
+    tnr_tensor *room = room_of(TNR_I32, ROOM);
     tnr_tensor *host = NULL;
     tnr_tensor *indices = NULL;
     tnr_tensor *updates = scene_on_device(&of.s, TNR_CUDA_POOL, 6, 100);
@@ -237,7 +226,7 @@ static void places_beyond_32_bits(void **state)
     release(&indices);
     release(&updates);
     release(&room);
-    stage_end(&of);
+    far_end(&of);
 }
 
 /* By the library's kernel, with tables of offsets for groups of several axes, and by cuBLAS, as it lies and packed. */
@@ -246,7 +235,7 @@ static void products_beyond_32_bits(void **state)
     (void)state;
     for (int by = 0; by < 2; by++) {
         stage of;
-        if (!stage_begin(&of, by == 0 ? "off" : scene_fake() != NULL ? scene_driver() : NULL)) {
+        if (!far_begin(&of, by == 0 ? "off" : scene_fake() != NULL ? scene_driver() : NULL)) {
             skip();
             return;
         }
@@ -257,7 +246,7 @@ static void products_beyond_32_bits(void **state)
         tnr_tensor *rooms[3];
         tnr_tensor *expected = NULL;
         for (int at = 0; at < 3; at++) {
-            rooms[at] = room_of(&of, TNR_F64, ROOM / 2);
+            rooms[at] = room_of(TNR_F64, ROOM / 2);
         }
         both a = both_make(&of, rooms[0], 2, SHAPE(4, 5), SHAPE(1, far), 9, 1);
         both b = both_make(&of, rooms[1], 2, SHAPE(5, 3), SHAPE(far, -2), 900, 2);
@@ -285,7 +274,7 @@ static void products_beyond_32_bits(void **state)
         for (int at = 0; at < 3; at++) {
             release(&rooms[at]);
         }
-        stage_end(&of);
+        far_end(&of);
     }
 }
 

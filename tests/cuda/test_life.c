@@ -193,11 +193,7 @@ static void context_kept_by_the_program(void **state)
     EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing)); /* domains live */
     assert_int_equal(scene_counts(&s).quarantined, 0);
     OK(tnr_tensor_release(&host));
-    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
-        OK(tnr_domain_close(&s.domain[memory]));
-    }
-    OK(tnr_cuda_device_close(&s.device));
-    OK(tnr_domain_close(&s.heap));
+    scene_close(&s);
     scene_expect_clean();
     assert_int_equal(fake->live, 0);
 }

@@ -183,11 +183,7 @@ static void freed_under_a_copy(void **state)
         scene_fake()->planted.false_ready = false;
         caught += scene_fake()->use_after_free > 0 ? 1 : 0;
         release(&b);
-        for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
-            OK(tnr_domain_close(&s.domain[memory]));
-        }
-        OK(tnr_cuda_device_close(&s.device));
-        OK(tnr_domain_close(&s.heap));
+        scene_close(&s);
     }
     assert_true(caught > 0);
 }

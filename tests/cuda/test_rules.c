@@ -310,11 +310,7 @@ static void rule_08_fatal_errors_poison(void **state)
     EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing)); /* domains live; but the context has ended */
     assert_int_equal(scene_counts(&s).quarantined, 0);
     OK(tnr_tensor_release(&host));
-    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
-        OK(tnr_domain_close(&s.domain[memory]));
-    }
-    OK(tnr_cuda_device_close(&s.device));
-    OK(tnr_domain_close(&s.heap));
+    scene_close(&s);
     scene_expect_clean();
 }
 
@@ -357,11 +353,7 @@ static void rule_09_unloading_and_fork(void **state)
     scene_expect_counting(&s, away, 1);
     scene_fake()->unloading = true;
     OK(tnr_tensor_release(&away));
-    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
-        OK(tnr_domain_close(&s.domain[memory]));
-    }
-    OK(tnr_cuda_device_close(&s.device));
-    OK(tnr_domain_close(&s.heap));
+    scene_close(&s);
     scene_expect_clean();
 }
 

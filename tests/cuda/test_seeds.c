@@ -12,14 +12,8 @@ enum { USUAL = 1000 };
 #endif
 enum { STEPS = 90 };
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL && text[0] != '\0' ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static uint64_t first(void) { return number_of("TENURE_TEST_SEED", 1); }
-static uint64_t many(void) { return number_of("TENURE_TEST_CUDA_SEEDS", scene_fake() == NULL ? 20 : USUAL); }
+static uint64_t first(void) { return scene_number("TENURE_TEST_SEED", 1); }
+static uint64_t many(void) { return scene_number("TENURE_TEST_CUDA_SEEDS", scene_fake() == NULL ? 20 : USUAL); }
 
 static void expect_nothing(uint64_t seed, const program_answer *answer)
 {
