@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the random programs share: program.c has tensors, copies, tickets and the end; program_engine.c operations. */
+/* What the files of the random programs share: program.c has tensors, copies, tickets and the end; program_engine.c engines. */
 #ifndef TENURE_TESTS_CUDA_PROGRAM_INTERNAL_H
 #define TENURE_TESTS_CUDA_PROGRAM_INTERNAL_H
 
