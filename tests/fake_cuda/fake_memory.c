@@ -22,6 +22,12 @@ void fake_memory_reset(void)
     next = GAP;
 }
 
+bool fake_memory_is_forbidden(uint64_t address)
+{
+    const uint64_t first = (uint64_t)(uintptr_t)forbidden;
+    return forbidden != NULL && address >= first && address - first < RANGE;
+}
+
 /* ---- Allocations ----------------------------------------------------------------------------------------------------------------- */
 
 fake_memory *fake_memory_at(uint64_t address)
