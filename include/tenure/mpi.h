@@ -76,7 +76,8 @@ typedef enum tnr_world_path {
 /**
  * Does MPI get device memory, and why not? Staged: it goes piece by piece through its domain's copies and host memory of the world's, and
  * MPI sees no address of it. Direct: dense tensors of kinds that other libraries can take (tenure::cuda: TNR_CUDA_PLAIN, which is how a
- * program asks for it) are handed to MPI; all other device memory is staged as before.
+ * program asks for it) are handed to MPI once what the device has to do on them is over; all other device memory is staged as before.
+ * MPI may want the device to be current in the thread that calls: that is the program's to see to.
  */
 typedef enum tnr_world_device {
     TNR_WORLD_DEVICE_UNKNOWN = 0,     /**< staged: this MPI cannot be asked whether it takes device memory */
@@ -466,7 +467,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_redistribute_into(tnr_world *world, 
  * (domain.process tells the rank), and reading one is TNR_ERR_FOREIGN, naming the rank; places that were vacated are left out. Owners
  * carry a read lease until the group is unpublished, and tnr_group_append, _take, _merge and _release are TNR_ERR_BUSY.
  * TNR_ERR_BUSY when the group is published, in this or another world, or an owner is leased for writing; TNR_ERR_RESIDENCY
- * for owners that the host cannot reach. Cost: six rounds of messages among all ranks, more where MPI reads; memory in the world's
+ * for owners that the host cannot reach, and in managed memory of devices, which others cannot read. Cost: six rounds of messages among all ranks, more where MPI reads; memory in the world's
  * home for fetching (four times pack_bytes) and for all descriptors while they travel.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_publish(tnr_world *world, tnr_group *group);

@@ -493,9 +493,10 @@ static void what_is_refused(void)
     here_begin(16);
     table of;
     table_begin(&of, 0);
-    for (int where = 0; where <= PLACE_PLAIN; where++) {
+    static const place unread[] = {PLACE_POOL, PLACE_PLAIN, PLACE_MANAGED};
+    for (int i = 0; i < 3; i++) {
         tnr_group *group = NULL;
-        tnr_tensor *owner = here_counting((place)where, 2, part, 0);
+        tnr_tensor *owner = here_counting(unread[i], 2, part, 0);
         tnr_slot slot;
         CHECK_OK(tnr_group_create(heap(), &group));
         CHECK_OK(tnr_group_append(group, &owner, &slot));

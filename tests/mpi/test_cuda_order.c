@@ -268,6 +268,37 @@ static void run_checks(bool direct, planted what)
     }
 }
 
+/*
+ * While a piece travels the device copies the next one: an MPI that does not say that a message is over before the device has gone on gets
+ * all of them. A library that waited for one before it copied the next would wait until the time limit.
+ */
+static void staged_pieces_overlap(void)
+{
+    for (int where = PLACE_POOL; where <= PLACE_PLAIN; where++) {
+        here_begin(3);
+        tnr_world *world = here_world(heap(), 1, 20000);
+        shim.fake->eagerness = 0;
+        if (ranks_me == 0) {
+            tnr_tensor *tensors[1] = {new_at_rest((place)where, 700000)};
+            shim.withholds = true;
+            shim.large = 0;
+            shim.last = (int)((shape[0] * 8 + 4095) / 4096);
+            shim.withheld = 0;
+            send(world, tensors[0], 1, NOTHING);
+            shim.withholds = false;
+            CHECK(shim.large == shim.last);
+            give(tensors, 1);
+        } else {
+            tnr_tensor *got = here_counting(PLACE_HOST, 1, shape, -1);
+            receive(world, got, 0, NOTHING);
+            CHECK(is(got, 700000, 0));
+            CHECK_OK(tnr_tensor_release(&got));
+        }
+        CHECK_OK(tnr_world_destroy(&world));
+        here_end();
+    }
+}
+
 static void staged_in_order(void) { run_checks(false, NOTHING); }
 static void direct_in_order(void) { run_checks(true, NOTHING); }
 static void planted_staged_without_waits(void) { run_checks(false, NO_LANE_WAITS); }
@@ -276,6 +307,7 @@ static void planted_direct_without_waits(void) { run_checks(true, NO_HOST_WAITS)
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {RANK_TEST(staged_in_order), RANK_TEST(direct_in_order),
-                                      RANK_TEST(planted_staged_without_waits), RANK_TEST(planted_direct_without_waits)};
+                                      RANK_TEST(staged_pieces_overlap), RANK_TEST(planted_staged_without_waits),
+                                      RANK_TEST(planted_direct_without_waits)};
     return ranks_main(argc, argv, MPI_THREAD_FUNNELED, tests, sizeof(tests) / sizeof(tests[0]));
 }
