@@ -416,7 +416,7 @@ static void direct_addresses_and_others(void)
     here_end();
 }
 
-/* One end direct, the other staged: each chooses for itself. */
+/* One end direct, the other staged, by their memory or by what their MPI answers: each chooses for itself. */
 static void one_end_only(void)
 {
     static const int64_t shape[2] = {200, 40};
@@ -424,9 +424,9 @@ static void one_end_only(void)
         return;
     }
     here_begin(14);
-    query_state.answer = 1;
-    for (int setting = 0; setting < 2; setting++) {
-        tnr_world *world = here_world(heap(), setting, 60000);
+    for (int at = 0; at < 6; at++) {
+        query_state.answer = at < 2 || ranks_me == at / 2 - 1 ? 1 : 0;
+        tnr_world *world = here_world(heap(), at % 2, 60000);
         for (int from = 0; from < PLACES; from++) {
             for (int to = 0; to < PLACES; to++) {
                 tnr_tensor *source = here_counting((place)from, 2, shape, 77);

@@ -34,7 +34,7 @@ static void end(void)
 }
 
 /* So many rounds, or, with an MPI that takes device memory, some of them. */
-static int rounds(int all) { return query_state.answer == 1 ? (all + 2) / 3 : all; }
+static int rounds(int all) { return query_state.answer == 1 ? (all + 5) / 6 : all; }
 
 static bool tosses(uint64_t *state) { return layout_below(state, 2) == 0; }
 
