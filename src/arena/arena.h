@@ -123,6 +123,9 @@ typedef struct tnri_domain_class {
     /* Out of and into memory that the host cannot reach; called where tnr_domain.copies says so, NULL elsewhere. */
     tnr_status (*read)(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, void *host);
     tnr_status (*write)(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, const void *host);
+    /* Such memory for a transport that reaches it; called where tnr_domain.exposes says so, NULL elsewhere. */
+    tnr_status (*expose)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **address);
+    void (*conceal)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode);
     void (*statistics)(tnr_domain *domain, tnr_domain_statistics *statistics);
     /*
      * Number of the program's raw blocks that are out. NULL: the class keeps no list of its blocks, and the core gives
@@ -163,7 +166,8 @@ struct tnr_domain {
     uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
-    bool copies;        /* the host cannot reach it, but read and write copy */
+    bool copies : 1;    /* the host cannot reach it, but read and write copy */
+    bool exposes : 1;   /* and transports that reach it may have its blocks */
     bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
     bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
     bool sealed;        /* an arena in which nothing that lasts may be made any more; guarded likewise */
