@@ -65,6 +65,15 @@ endif()
 tenure_find(MPI MPI COMPONENTS C)
 if(TENURE_HAS_MPI)
     set(TENURE_WORD_MPI "${MPI_C_VERSION}")
+    include(CheckCSourceCompiles)
+    # How it can be asked, when it runs, whether it takes device memory: src/mpi/device_query_*.c.
+    set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+    check_c_source_compiles("#include <mpi.h>
+#include <mpi-ext.h>
+int main(void) { return MPIX_Query_cuda_support(); }" TENURE_MPI_HAS_QUERY_CUDA)
+    check_c_source_compiles("#include <mpi.h>
+int main(void) { int takes; return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes); }" TENURE_MPI_HAS_QUERY_GPU)
+    unset(CMAKE_REQUIRED_LIBRARIES)
 endif()
 tenure_find(CUDA CUDAToolkit)
 if(TENURE_HAS_CUDA)

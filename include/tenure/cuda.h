@@ -197,7 +197,8 @@ typedef enum tnr_cuda_memory {
      * pools it is as TNR_CUDA_PLAIN, and tnr_cuda_domain_describe says so.
      */
     TNR_CUDA_POOL = 0,
-    TNR_CUDA_PLAIN, /**< device memory taken one by one: exportable. Giving it back waits for the whole device: not in hot loops */
+    TNR_CUDA_PLAIN, /**< device memory taken one by one: exportable, and handed to an MPI that takes it (mpi.h: tnr_world_device).
+                         Giving it back waits for the whole device: not in hot loops */
     TNR_CUDA_PINNED,  /**< page-locked host memory: the fast end of transfers. Reached by the host as any other */
     TNR_CUDA_MANAGED, /**< memory that host and device reach in turns: the host by mapping, which waits for the device */
     TNR_CUDA_MEMORY_END
@@ -238,7 +239,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_domain_create(tnr_cuda_device *device
 /** What a domain of a device is. */
 typedef struct tnr_cuda_domain_info {
     tnr_cuda_memory memory;  /**< as asked for, but pool memory that the device does not have is PLAIN */
-    bool exportable;         /**< may be given to CUDA IPC */
+    bool exportable;         /**< may be given to CUDA IPC, and to an MPI that takes device memory */
     uint64_t out_bytes;      /**< handed out, those that wait for work in flight included */
     uint64_t retained_bytes; /**< kept for reuse: pinned, exactly; pool, as the driver tells */
     uint64_t max_bytes;

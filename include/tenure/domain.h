@@ -164,6 +164,19 @@ typedef struct tnr_domain_ops {
     tnr_status (*read)(void *state, const tnr_block *block, const tnr_domain_box *box, void *host);
     tnr_status (*write)(void *state, const tnr_block *block, const tnr_domain_box *box, const void *host);
     /** @} */
+
+    /**
+     * Beside read and write, and both or neither: how a transport that reaches such memory itself gets at it (tenure::mpi, where MPI
+     * confirms that it does: mpi.h). NULL, as for memory that other libraries cannot take: it is read and written only.
+     *
+     * expose answers when all work that the domain knows of and that wrote the block (mode write: that used it) is over: *address is
+     * where the block begins, for the transport and not for the host. Until conceal the transport may read elements of the block (mode
+     * write: write them); the library holds a lease on these. conceal cannot fail: the transport is done, and whatever comes later sees what
+     * it wrote. A block may be exposed several times at once. Neither may call the library on a world or engine. @{
+     */
+    tnr_status (*expose)(void *state, const tnr_block *block, tnr_map_mode mode, void **address);
+    void (*conceal)(void *state, const tnr_block *block, tnr_map_mode mode);
+    /** @} */
 } tnr_domain_ops;
 
 /** What tnr_domain_create needs to know. Start from TNR_DOMAIN_CONFIG. */

@@ -21,7 +21,8 @@
  * Views may have any layout: strided, negative, permuted, empty, rank 0; broadcast ones may be sent. A world's calls take leases as
  * an engine's do, and each copy is one entry in the ledger of the receiving domain. Counts beyond 2^31 are fine. A rank may send to
  * itself: a local copy. Memory that the host cannot reach travels through its domain's own copies (tnr_domain_ops.read and write),
- * piece by piece through host memory of the world's; it is never handed to MPI. TNR_ERR_RESIDENCY where a domain has none. When such a
+ * piece by piece through host memory of the world's; MPI gets it only where it answered that it takes it (tnr_world_device).
+ * TNR_ERR_RESIDENCY where a domain has no copies. Managed memory of devices is host memory here, of which MPI gets copies. When such a
  * copy fails, the transfer fails at both ends: with the domain's error at the one, TNR_ERR_PEER and its text at the other, elements of
  * the target unspecified. If that was the read of the first piece, or came with a payload as small as its header, both may go on as
  * after a disagreement; after it, and in collective calls, at all ranks, it poisons the world. A failing fetch is its caller's alone.
@@ -65,11 +66,29 @@ typedef enum tnr_world_path {
     TNR_PATH_PACKED,   /**< packed and unpacked piece by piece, while other pieces travel */
     TNR_PATH_SHARED, /**< ranks of one node: piece by piece through shared memory, or, up to some MiB and dense at both ends,
                             out of the sender's memory in one copy; no MPI in between */
+    TNR_PATH_DEVICE, /**< device memory, dense and exportable, that MPI itself reads or writes: tnr_world_device */
     TNR_PATH_END
 } tnr_world_path;
 
 /** Room in tnr_world_info for paths to come. */
 #define TNR_WORLD_PATHS 16
+
+/**
+ * Does MPI get device memory, and why not? Staged: it goes piece by piece through its domain's copies and host memory of the world's, and
+ * MPI sees no address of it. Direct: dense tensors of kinds that other libraries can take (tenure::cuda: TNR_CUDA_PLAIN, which is how a
+ * program asks for it) are handed to MPI once what the device has to do on them is over; all other device memory is staged as before.
+ * MPI may want the device to be current in the thread that calls: that is the program's to see to.
+ */
+typedef enum tnr_world_device {
+    TNR_WORLD_DEVICE_UNKNOWN = 0,     /**< staged: this MPI cannot be asked whether it takes device memory */
+    TNR_WORLD_DEVICE_REFUSED,         /**< staged: MPI, asked when the world was made, answered that it does not */
+    TNR_WORLD_DEVICE_OFF,             /**< staged: options.no_device */
+    TNR_WORLD_DEVICE_OFF_ENVIRONMENT, /**< staged: TENURE_MPI_DEVICE=off */
+    TNR_WORLD_DEVICE_DIRECT           /**< direct: MPI answered that it does */
+} tnr_world_device;
+
+/** The same in words; "unknown" for what is none. */
+TNR_API const char *tnr_world_device_text(tnr_world_device device);
 
 /** Settings of a world; the same on all ranks, and compared. Zero means the default; start from TNR_WORLD_OPTIONS. */
 typedef struct tnr_world_options {
@@ -90,10 +109,12 @@ typedef struct tnr_world_options {
                                      the world; 0: never. More than any rank computes between two calls. A rank of this node
                                      whose process is gone, or whose world an error ended, is noticed without it, also by
                                      calls that do not wait (tnr_exchange_test), which know no time */
+    bool no_device; /**< MPI gets no device memory, whatever it answers (tnr_world_device). So does the word off in
+                         TENURE_MPI_DEVICE, for one process; auto, or nothing, is the default, all else TNR_ERR_ARGUMENT */
 } tnr_world_options;
 
 /* clang-format off */
-#define TNR_WORLD_OPTIONS {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 0}
+#define TNR_WORLD_OPTIONS {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 0, false}
 /* clang-format on */
 
 /**
@@ -159,7 +180,9 @@ typedef struct tnr_world_info {
     uint64_t datatypes;
     uint64_t communicators;
     uint64_t windows;
-    uint64_t reserved[8]; /**< 0 */
+    tnr_world_device device; /**< whether MPI gets device memory, as decided when the world was made, and why */
+    uint32_t reserved_word;  /**< 0 */
+    uint64_t reserved[7];    /**< 0 */
 } tnr_world_info;
 
 /** Fill *info. Not collective; also after an error, and after MPI_Finalize; any thread, TNR_ERR_BUSY while a call on it runs. */
@@ -444,7 +467,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_redistribute_into(tnr_world *world, 
  * (domain.process tells the rank), and reading one is TNR_ERR_FOREIGN, naming the rank; places that were vacated are left out. Owners
  * carry a read lease until the group is unpublished, and tnr_group_append, _take, _merge and _release are TNR_ERR_BUSY.
  * TNR_ERR_BUSY when the group is published, in this or another world, or an owner is leased for writing; TNR_ERR_RESIDENCY
- * for owners that the host cannot reach. Cost: six rounds of messages among all ranks, more where MPI reads; memory in the world's
+ * for owners that the host cannot reach, and in managed memory of devices, which others cannot read. Cost: six rounds of messages among all ranks, more where MPI reads; memory in the world's
  * home for fetching (four times pack_bytes) and for all descriptors while they travel.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_group_publish(tnr_world *world, tnr_group *group);

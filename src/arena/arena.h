@@ -123,6 +123,9 @@ typedef struct tnri_domain_class {
     /* Out of and into memory that the host cannot reach; called where tnr_domain.copies says so, NULL elsewhere. */
     tnr_status (*read)(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, void *host);
     tnr_status (*write)(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, const void *host);
+    /* Such memory for a transport that reaches it; called where tnr_domain.exposes says so, NULL elsewhere. */
+    tnr_status (*expose)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **address);
+    void (*conceal)(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode);
     void (*statistics)(tnr_domain *domain, tnr_domain_statistics *statistics);
     /*
      * Number of the program's raw blocks that are out. NULL: the class keeps no list of its blocks, and the core gives
@@ -163,7 +166,8 @@ struct tnr_domain {
     uint64_t serial;    /* the domain's number in this process */
     tnr_placement placement;
     tnr_host_access access;
-    bool copies;        /* the host cannot reach it, but read and write copy */
+    bool copies : 1;    /* the host cannot reach it, but read and write copy */
+    bool exposes : 1;   /* and transports that reach it may have its blocks */
     bool coherent;      /* several mappings of one block may be written through at a time; true for direct access */
     bool closed;        /* a pool whose tensors live on; guarded by the home's slab lock */
     bool sealed;        /* an arena in which nothing that lasts may be made any more; guarded likewise */
@@ -321,18 +325,34 @@ const char *tnri_environment(tnri_word which);
 #define TNRI_ISA_JOIN(name, isa) TNRI_ISA_JOIN_(name, isa)
 #define TNRI_ISA_JOIN_(name, isa) name##_##isa
 #endif
-/* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED) /* one set less to compile */
-#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_v3, &name##_v4}
-#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v3, name##_v4
-#elif defined(TNRI_HAS_X86_ISAS)
-#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_v2, &name##_v3, &name##_v4}
-#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v2, name##_v3, name##_v4
+/* Tables of the sets that this build has; for one that it has not, the next lower one stands in. */
+#if defined(TNRI_HAS_v2)
+#define TNRI_ISA_V2_OF(name) name##_v2
+#define TNRI_ISA_V2_TOO(name) , name##_v2
 #else
-#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_baseline, &name##_baseline}
-#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline
+#define TNRI_ISA_V2_OF(name) name##_baseline
+#define TNRI_ISA_V2_TOO(name)
 #endif
-/* clang-format on */
+#if defined(TNRI_HAS_v3)
+#define TNRI_ISA_V3_OF(name) name##_v3
+#define TNRI_ISA_V3_TOO(name) , name##_v3
+#else
+#define TNRI_ISA_V3_OF(name) TNRI_ISA_V2_OF(name)
+#define TNRI_ISA_V3_TOO(name)
+#endif
+#if defined(TNRI_HAS_v4)
+#define TNRI_ISA_V4_OF(name) name##_v4
+#define TNRI_ISA_V4_TOO(name) , name##_v4
+#else
+#define TNRI_ISA_V4_OF(name) TNRI_ISA_V3_OF(name)
+#define TNRI_ISA_V4_TOO(name)
+#endif
+#define TNRI_ISA_TABLES(name)                                                                 \
+    {                                                                                         \
+        &name##_baseline, &TNRI_ISA_V2_OF(name), &TNRI_ISA_V3_OF(name), &TNRI_ISA_V4_OF(name) \
+    }
+#define TNRI_ISA_DECLARE(type, name) \
+    extern const type name##_baseline TNRI_ISA_V2_TOO(name) TNRI_ISA_V3_TOO(name) TNRI_ISA_V4_TOO(name)
 
 /* Does the hwloc that runs fit the one built in? TNR_OK where none is. */
 tnr_status tnri_hwloc_check(void);

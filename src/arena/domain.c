@@ -14,6 +14,7 @@ tnr_status tnri_domain_init(tnr_domain *domain, const tnri_domain_class *kind, t
     domain->placement = placement;
     domain->access = access;
     domain->copies = false;
+    domain->exposes = false;
     domain->coherent = access == TNR_ACCESS_DIRECT;
     return TNR_OK;
 }

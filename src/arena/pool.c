@@ -489,6 +489,20 @@ static tnr_status pool_write(tnr_domain *domain, const tnr_block *block, const t
     return domain->parent->kind->write(domain->parent, &parent_block, box, host);
 }
 
+static tnr_status pool_expose(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **address)
+{
+    tnr_block parent_block;
+    tnri_pool_parent_block(domain, block, &parent_block);
+    return domain->parent->kind->expose(domain->parent, &parent_block, mode, address);
+}
+
+static void pool_conceal(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode)
+{
+    tnr_block parent_block;
+    tnri_pool_parent_block(domain, block, &parent_block);
+    domain->parent->kind->conceal(domain->parent, &parent_block, mode);
+}
+
 static void pool_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
 {
     tnri_pool *pool = pool_of(domain);
@@ -552,6 +566,8 @@ static const tnri_domain_class pool_class = {
     .unmap = pool_unmap,
     .read = pool_read,
     .write = pool_write,
+    .expose = pool_expose,
+    .conceal = pool_conceal,
     .statistics = pool_statistics,
     .program_blocks = pool_program_blocks,
     .transfer = pool_transfer,
@@ -593,6 +609,7 @@ tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, 
     made->domain.parent = parent;
     made->domain.coherent = parent->coherent;
     made->domain.copies = parent->copies;
+    made->domain.exposes = parent->exposes;
     made->domain.record = record;
     made->admit_bytes = max_bytes;
     made->max_bytes = max_bytes;

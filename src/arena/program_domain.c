@@ -108,6 +108,26 @@ static tnr_status program_write(tnr_domain *domain, const tnr_block *block, cons
     return answer_of(state, "write", recorded, state->ops.write(state->own, block, box, host));
 }
 
+static tnr_status program_expose(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **address)
+{
+    program_state *state = state_of(domain);
+    void *exposed = NULL;
+    const unsigned recorded = tnri_failures_recorded();
+    TNR_TRY(answer_of(state, "expose", recorded, state->ops.expose(state->own, block, mode, &exposed)));
+    if (TNRI_UNLIKELY(exposed == NULL)) {
+        state->ops.conceal(state->own, block, mode);
+        return tnri_fail(TNR_ERR_BACKEND, "%s: expose answered success and no address", state->ops.name);
+    }
+    *address = exposed;
+    return TNR_OK;
+}
+
+static void program_conceal(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode)
+{
+    program_state *state = state_of(domain);
+    state->ops.conceal(state->own, block, mode);
+}
+
 static void program_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
 {
     program_state *state = state_of(domain);
@@ -133,6 +153,8 @@ static const tnri_domain_class program_class = {
     .unmap = program_unmap,
     .read = program_read,
     .write = program_write,
+    .expose = program_expose,
+    .conceal = program_conceal,
     .statistics = program_statistics,
     .destroy = program_destroy,
 };
@@ -189,6 +211,8 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, t
                 "domain_create: map and unmap are for mapped access, and needed there");
     TNR_REQUIRE((ops->read != NULL) == (ops->write != NULL) && (ops->read == NULL || config->access == TNR_ACCESS_NONE),
                 TNR_ERR_ARGUMENT, "domain_create: read and write are for access none, and there both or neither");
+    TNR_REQUIRE((ops->expose != NULL) == (ops->conceal != NULL) && (ops->expose == NULL || ops->read != NULL),
+                TNR_ERR_ARGUMENT, "domain_create: expose and conceal are beside read and write, both or neither");
     const tnr_placement *placement = &config->placement;
     TNR_REQUIRE(placement->kind >= TNR_MEMORY_HOST && placement->kind <= TNR_MEMORY_OTHER &&
                     placement->device >= TNR_NONE && placement->cpu_affinity >= TNR_NONE,
@@ -208,6 +232,7 @@ tnr_status tnr_domain_create(tnr_domain *home, const tnr_domain_config *given, t
     tnr_status status = tnri_domain_init(made, &program_class, home->home, *placement, config->access);
     made->coherent = made->coherent || config->coherent_maps;
     made->copies = ops->read != NULL;
+    made->exposes = ops->expose != NULL;
     if (status == TNR_OK && ops->open != NULL) {
         const unsigned recorded = tnri_failures_recorded();
         status = answer_of(state, "open", recorded, ops->open(state->own, config->config));

@@ -5,6 +5,9 @@
  */
 #include "cuda_internal.h"
 
+/* Cut finer than chunks, so that the host packs or unpacks one piece while the device copies the next. */
+enum { PIECES_AIMED = 4, LEAST_PIECE = 64 << 10 };
+
 /* The largest element that everything about the box is a multiple of. */
 static size_t element_of(const tnr_domain_box *box)
 {
@@ -55,10 +58,9 @@ static tnr_status move(const char *op, tnr_cuda_device *device, tnri_way way, co
     flight->host_base = host;
     box_pair(box, &flight->pair);
     tnri_transfer_prepare(flight, false);
-    flight->staged = true; /* the device never touches the caller's memory, so nothing of it can be in quarantine */
-    flight->touches_host = false;
-    flight->pieces_left = true;
-    tnri_piece_first(&flight->pair, device->options.chunk_bytes, &flight->piece);
+    /* the device never touches the caller's memory, so nothing of it can be in quarantine */
+    const uint64_t most = tnri_max_u64(box->bytes / PIECES_AIMED, LEAST_PIECE);
+    tnri_transfer_stage(flight, tnri_min_u64(most, device->options.chunk_bytes));
     flight->ordered = way == TNRI_UPLOAD;
     bool over;
     tnr_status status = tnri_transfer_begin(flight);

@@ -209,6 +209,7 @@ struct tnri_flight {
     tnri_pair pair;
     uint64_t base;    /* of the device's side: address of the first element */
     char *host_base;  /* of the host's */
+    uint64_t most;    /* bytes of a piece, at most a chunk's */
     tnri_piece piece; /* next to go through a chunk */
     bool pieces_left;
     bool staged;
@@ -387,6 +388,8 @@ void tnri_ring_end(tnr_cuda_device *device, bool current);
 
 /* Choose a path for an upload or download whose pair, base and host_base are set; `locked`: the host's side is page-locked. */
 void tnri_transfer_prepare(tnri_flight *flight, bool locked);
+/* All of it goes through chunks, in pieces of at most so many bytes. */
+void tnri_transfer_stage(tnri_flight *flight, uint64_t most);
 /* Order the lane behind what must come first. TNR_ERR_BUSY and errors of what ran before: nothing was given to the driver. */
 tnr_status tnri_transfer_begin(tnri_flight *flight);
 /* Go on; `wait`: to the end. *over: nothing of it is in flight, or what is, is ordered and touches no memory of the host's. */

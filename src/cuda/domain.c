@@ -3,8 +3,9 @@
  * The kinds of a device's memory as domains: a table of functions for each way that the host reaches them.
  *
  * Guarantees: a block is refused rather than handed out after the device was lost; releasing never fails and never touches a
- * driver that is unloading, lost or inherited by fork. Managed blocks are mapped when no lane has work on them that the mapping
- * must not meet.
+ * driver that is unloading, lost or inherited by fork. Managed blocks are mapped, and plain ones exposed to an MPI that takes them,
+ * when no lane has work on them that this must not meet. Blocks of the stream-ordered pool are never exposed: other libraries cannot
+ * take such addresses.
  */
 #include "cuda_internal.h"
 
@@ -91,24 +92,27 @@ static void domain_release(void *state, const tnr_block *block)
     (void)tnri_device_leave(device, current, TNR_OK);
 }
 
+/* Nothing that the lanes still have to do is in the way of one who reads, or writes, the block without them. */
+static tnr_status settle(const char *op, tnr_cuda_device *device, const tnri_memory *memory, tnr_map_mode mode)
+{
+    TNR_REQUIRE(memory != NULL, TNR_ERR_BACKEND, "%s: the block is not known", op);
+    if (mode == TNR_MAP_READ) {
+        return tnri_lane_wait(op, &device->lanes[memory->written_in], memory->written, true);
+    }
+    for (int index = 0; index < device->lane_count; index++) {
+        TNR_TRY(tnri_lane_wait(op, &device->lanes[index], memory->used[index], true));
+    }
+    return TNR_OK;
+}
+
 static tnr_status domain_map(void *state, const tnr_block *block, tnr_map_mode mode, void **host)
 {
     static const char *const op = "map";
     tnr_cuda_device *device = domain_of_state(state)->device;
     TNR_TRY(tnri_device_enter(op, device));
     const tnri_memory *memory = tnri_memory_find(device, block->tag);
-    tnr_status status = TNR_OK;
-    if (memory == NULL) {
-        status = tnri_fail(TNR_ERR_BACKEND, "%s: the block is not known", op);
-    } else if (!device->info.concurrent_managed) {
-        status = tnri_lanes_wait(op, device);
-    } else if (mode == TNR_MAP_READ) {
-        status = tnri_lane_wait(op, &device->lanes[memory->written_in], memory->written, true);
-    } else {
-        for (int index = 0; index < device->lane_count && status == TNR_OK; index++) {
-            status = tnri_lane_wait(op, &device->lanes[index], memory->used[index], true);
-        }
-    }
+    const bool all = memory != NULL && !device->info.concurrent_managed;
+    const tnr_status status = all ? tnri_lanes_wait(op, device) : settle(op, device, memory, mode);
     if (status == TNR_OK) {
         device->managed_maps++;
         *host = (void *)(uintptr_t)memory->address;
@@ -127,6 +131,27 @@ static tnr_status domain_unmap(void *state, const tnr_block *block, tnr_map_mode
     device->managed_maps--; /* what the device does later sees what the host wrote */
     (void)pthread_mutex_unlock(&device->mutex);
     return TNR_OK;
+}
+
+/* Plain memory for an MPI that takes it: the address that the driver knows it by. */
+static tnr_status domain_expose(void *state, const tnr_block *block, tnr_map_mode mode, void **address)
+{
+    static const char *const op = "expose";
+    tnr_cuda_device *device = domain_of_state(state)->device;
+    TNR_TRY(tnri_device_enter(op, device));
+    const tnri_memory *memory = tnri_memory_find(device, block->tag);
+    const tnr_status status = settle(op, device, memory, mode);
+    if (status == TNR_OK) {
+        *address = (void *)(uintptr_t)memory->address;
+    }
+    return tnri_device_leave(device, true, status);
+}
+
+static void domain_conceal(void *state, const tnr_block *block, tnr_map_mode mode)
+{
+    (void)state;
+    (void)block;
+    (void)mode; /* the transport is done: what goes into a lane later comes after it */
 }
 
 static void domain_statistics(void *state, tnr_domain_statistics *statistics)
@@ -261,6 +286,8 @@ tnr_status tnr_cuda_domain_create(tnr_cuda_device *device, tnr_cuda_memory memor
         config.access = TNR_ACCESS_NONE;
         ops.read = tnri_box_read;
         ops.write = tnri_box_write;
+        ops.expose = own.memory == TNR_CUDA_PLAIN ? domain_expose : NULL;
+        ops.conceal = own.memory == TNR_CUDA_PLAIN ? domain_conceal : NULL;
     } else if (memory == TNR_CUDA_PINNED) {
         config.placement.kind = TNR_MEMORY_PINNED;
         config.placement.cpu_affinity = tnr_domain_placement(own.bound).cpu_affinity;

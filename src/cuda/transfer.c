@@ -31,6 +31,15 @@ static void direct_plan(const tnri_flight *flight, tnri_plan *plan)
     tnri_plan_make(plan, pair->element_bytes, pair->rank, pair->shape, up ? pair->away : host, up ? host : pair->away);
 }
 
+void tnri_transfer_stage(tnri_flight *flight, uint64_t most)
+{
+    flight->staged = true;
+    flight->touches_host = false;
+    flight->pieces_left = true;
+    flight->most = most;
+    tnri_piece_first(&flight->pair, most, &flight->piece);
+}
+
 void tnri_transfer_prepare(tnri_flight *flight, bool locked)
 {
     const tnri_pair *pair = &flight->pair;
@@ -42,11 +51,9 @@ void tnri_transfer_prepare(tnri_flight *flight, bool locked)
     const bool direct =
         pair->repeats == 0 && (locked ? plan.operations <= DIRECT_OPERATIONS
                                       : run && pair->bytes <= flight->lane->device->options.direct_bytes);
-    flight->staged = !direct;
     flight->touches_host = direct;
-    flight->pieces_left = flight->staged;
-    if (flight->staged) {
-        tnri_piece_first(pair, flight->lane->device->options.chunk_bytes, &flight->piece);
+    if (!direct) {
+        tnri_transfer_stage(flight, flight->lane->device->options.chunk_bytes);
     }
 }
 
@@ -131,7 +138,7 @@ static tnr_status issue_piece(tnri_flight *flight, tnri_chunk *chunk)
     chunk->download = up ? NULL : flight;
     flight->outstanding += up ? 0 : 1;
     device->counts.staged_bytes += piece->bytes;
-    flight->pieces_left = tnri_piece_next(pair, device->options.chunk_bytes, &flight->piece);
+    flight->pieces_left = tnri_piece_next(pair, flight->most, &flight->piece);
     return tnri_plan_issue(flight->op, flight->lane, &plan, up ? away : here, up ? here : away);
 }
 

@@ -30,6 +30,11 @@ static tnr_status end_access(tnr_exchange *exchange)
     if (!exchange->under_way || active) {
         return TNR_OK;
     }
+    for (size_t i = 0; i < exchange->count; i++) {
+        if (exchange->flights[i] != NULL) {
+            tnri_flight_conceal(exchange->flights[i]);
+        }
+    }
     exchange->under_way = false;
     return tnr_provider.access_end(exchange->operands, (int)exchange->count);
 }
@@ -336,11 +341,32 @@ static void count_send(const tnri_flight *flight)
     flight->world->sent_bytes[flight->path] += flight->stream.bytes;
 }
 
+/* What MPI gets of devices' memory. Where that fails nothing has begun here, but elsewhere: the world ends. */
+static tnr_status expose_all(const char *op, tnr_exchange *exchange)
+{
+    for (size_t i = 0; i < exchange->count; i++) {
+        tnri_flight *flight = exchange->flights[i];
+        if (flight->path != TNR_PATH_DEVICE) {
+            continue;
+        }
+        flight->stream.data = exchange->operands[i].data;
+        const tnr_status status = tnri_flight_expose(flight);
+        if (status != TNR_OK) {
+            char text[TNR_ERROR_TEXT_BYTES];
+            memcpy(text, tnr_last_error(), sizeof(text));
+            (void)end_access(exchange);
+            return tnri_world_poison(exchange->world, tnri_fail(status, "%s: %s", op, text));
+        }
+    }
+    return TNR_OK;
+}
+
 static tnr_status start(const char *op, tnr_exchange *exchange)
 {
     TNR_REQUIRE(!exchange->under_way, TNR_ERR_BUSY, "%s: it is under way; exchange_wait ends it", op);
     TNR_TRY(tnr_provider.access_begin_away(op, exchange->operands, (int)exchange->count, TNRI_APART));
     exchange->under_way = true;
+    TNR_TRY(expose_all(op, exchange));
     for (int sends = 0; sends < 2; sends++) { /* what comes must find its place */
         for (size_t i = 0; i < exchange->count; i++) {
             tnri_flight *flight = exchange->flights[i];

@@ -26,6 +26,7 @@ typedef struct fetch {
     uint64_t bytes;
     bool stuck;             /* MPI may still write to the target */
     const tnr_tensor *away; /* the target, where it is */
+    bool managed;           /* the target is, by a device: MPI does not write there */
     tnri_pack *pack;        /* for copies into, or out of, memory that is away; NULL: there is none */
     tnr_status failed;
     char text[TNR_ERROR_TEXT_BYTES];
@@ -45,6 +46,7 @@ static void fetch_begin(fetch *of, const char *op, tnr_world *world)
     of->from = NULL;
     of->stuck = false;
     of->away = NULL;
+    of->managed = false;
     of->pack = NULL;
     of->failed = TNR_OK;
 }
@@ -58,7 +60,7 @@ static void make_plan(const fetch *of, const tnr_view *target, char *data, uint6
     const int64_t first = (int64_t)item->byte_begin + item->offset * (int64_t)of->element_bytes;
     tnri_fetch_plan_make(plan, of->element_bytes, (int)item->dimensions, item->shape, first, item->strides, data,
                          target->strides, most, start_bytes);
-    if (of->away != NULL && plan->direct) { /* nothing is read into memory that is away */
+    if ((of->away != NULL || of->managed) && plan->direct) { /* nothing is read into memory that is away */
         plan->direct = false;
         plan->step = (int64_t)tnri_min_u64((uint64_t)plan->step, tnri_max_u64(most / of->element_bytes, 1));
     }
@@ -356,6 +358,7 @@ static tnr_status fetch_new(fetch *of, const tnr_group *group, tnr_slot slot, tn
                                        of->item.shape, TNR_ALLOCATION_COPY, &output);
     if (status == TNR_OK) {
         of->away = tnri_is_away(&output.view) ? output.view.root : NULL;
+        of->managed = tnri_is_managed(output.view.root);
         status = own ? copy_own(of, &operand, &output.view, output.data) : move(of, &output.view, output.data);
         if (of->stuck) {
             return status; /* the draft stays: MPI may still write to it */
@@ -415,6 +418,7 @@ static tnr_status fetch_into(fetch *of, const tnr_group *group, tnr_slot slot, c
     TNR_TRY(tnr_provider.access_begin_away(of->op, operands, own ? 2 : 1, TNRI_APART));
     const tnr_tensor *root = target->root;
     of->away = root->access == TNR_ACCESS_NONE ? root : NULL;
+    of->managed = tnri_is_managed(root);
     tnr_status status = prepare_away(of, own ? &source : NULL, of->away != NULL);
     if (status == TNR_OK) {
         status = own ? copy_own(of, &operands[1], target, operands[0].data) : move(of, target, operands[0].data);

@@ -40,6 +40,7 @@ tnr_status tnri_flight_drop(tnri_flight *flight, tnr_status status)
         memcpy(text, tnr_last_error(), sizeof(text));
     }
     tnri_messages_end(flight);
+    tnri_flight_conceal(flight);
     if (flight->lane != NULL) {
         tnri_cargo_end(flight);
     }

@@ -9,6 +9,7 @@
  *   flight_message.c  payload by MPI messages                  flight_self.c   a rank to itself  flight_ticket.c  tickets
  *   near_mail.c       headers through shared memory            transfer.c      the public calls
  *   near_lane.c       payload through shared memory            exchange.c, exchange_roll.c       transfers that repeat
+ *   expose.c          device memory that MPI itself gets
  *
  *   WAITING --accepted--> MOVING --all moved--> CLOSING --requests over--> OVER
  *      |    --refused---------------------------->'
@@ -112,6 +113,7 @@ struct tnri_flight {
     tnri_output output;
     bool drafted;
     tnri_stream stream;
+    char *exposed; /* path DEVICE, under way: what MPI gets for stream.data; NULL: nothing is exposed */
     /* outcome */
     tnr_status failed; /* a domain's copy did, at either end: the outcome to come, its text below */
     bool fatal;        /* and elements had moved by then */
@@ -236,6 +238,13 @@ static inline bool tnri_messages_over(const tnri_flight *flight)
     return flight->messages.ended == flight->messages.count && flight->messages.notice == TNRI_LATE_NONE &&
            flight->messages.verdict == TNRI_LATE_NONE;
 }
+
+/* -- expose.c -- */
+
+/* MPI may have the stream's elements from now on; what must come first is over. Where tnri_is_exposable. A failure exposes nothing. */
+tnr_status tnri_flight_expose(tnri_flight *flight);
+/* MPI is done with them. Nothing to do where nothing is exposed. */
+void tnri_flight_conceal(tnri_flight *flight);
 
 /* -- near_mail.c -- */
 

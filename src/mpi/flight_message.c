@@ -3,9 +3,9 @@
  * Payload by MPI messages: cut into messages of equal size that both ends agreed on, a few of them in flight at one time, each end
  * in its own way:
  *
- *   dense                 MPI reads or writes the tensor itself
+ *   dense                 MPI reads or writes the tensor itself; a device's only where MPI takes its memory (expose.c)
  *   runs from derived_run_bytes on   a derived datatype per message, one for all where each message is whole outer slices
- *   shorter runs, and memory that is away   packed into, or unpacked from, one of two buffers, while the other one travels
+ *   shorter runs, memory that is away, managed memory   packed into, or unpacked from, one of two buffers, while the other one travels
  *
  * Guarantees: never more than options.chunk_bytes (1 GiB) in one message, never more than two buffers of options.pack_bytes; MPI_BYTE at
  * the bottom, so the two ends may choose differently; each message's length is checked. Measured on Open MPI 4.1: packing all at once
@@ -25,8 +25,8 @@ static uint64_t slice_bytes(const tnri_stream *stream)
 
 tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream)
 {
-    if (stream->away != NULL) {
-        return TNR_PATH_PACKED;
+    if (stream->away != NULL || stream->managed) {
+        return tnri_is_exposable(world, stream) ? TNR_PATH_DEVICE : TNR_PATH_PACKED;
     }
     if (stream->dense) {
         return TNR_PATH_DIRECT;
@@ -147,7 +147,8 @@ static tnr_status begin_one(tnri_flight *flight)
         return post(flight, buffer, (int)bytes, MPI_BYTE, request);
     }
     if (flight->path != TNR_PATH_DERIVED) {
-        return post(flight, stream->data + begin, (int)bytes, MPI_BYTE, request);
+        char *all = flight->path == TNR_PATH_DEVICE ? flight->exposed : stream->data;
+        return post(flight, all + begin, (int)bytes, MPI_BYTE, request);
     }
     char *data = tnri_stream_at(stream, begin);
     if (messages->type != MPI_DATATYPE_NULL && (bytes == messages->most || messages->count == 1)) {

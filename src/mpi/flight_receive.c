@@ -77,6 +77,7 @@ static tnr_status answer(tnri_flight *flight, tnr_status status, uint64_t messag
 {
     if (flight->lane != NULL) {
         flight->lane->status = (uint32_t)status;
+        flight->lane->message = message;
         if (status != TNR_OK) {
             const char *text = tnr_last_error();
             memcpy(flight->lane->text, text, strlen(text) + 1);
@@ -102,16 +103,21 @@ static tnr_status answer(tnri_flight *flight, tnr_status status, uint64_t messag
     return TNR_OK;
 }
 
-/* An eager payload into memory that is away: a failure is the answer. */
-static tnr_status write_away(const tnri_flight *flight, const void *payload)
+/* What a domain answers is this call's. */
+static tnr_status told(const tnri_flight *flight, tnr_status status)
 {
-    const tnr_status status = tnri_stream_unpack(&flight->stream, 0, flight->stream.bytes, payload);
     if (status != TNR_OK) {
         char text[TNR_ERROR_TEXT_BYTES];
         memcpy(text, tnr_last_error(), sizeof(text));
         return tnri_fail(status, "%s: %s", flight->op, text);
     }
     return TNR_OK;
+}
+
+/* An eager payload into memory that is away: a failure is the answer. */
+static tnr_status write_away(const tnri_flight *flight, const void *payload)
+{
+    return told(flight, tnri_stream_unpack(&flight->stream, 0, flight->stream.bytes, payload));
 }
 
 /* Everything that has to be had before the answer is yes. `payload`: what came with an eager header. */
@@ -124,15 +130,16 @@ static tnr_status arrange(tnri_flight *flight, const tnri_header *header, const 
     if (eager) {
         return flight->stream.away != NULL ? write_away(flight, payload) : TNR_OK;
     }
-    if (flight->lane == NULL) {
-        flight->path = tnri_messages_path(flight->world, &flight->stream);
-        flight->messages.judged = flight->stream.away != NULL;
-        *message = tnri_messages_propose(flight, header->chunk);
-        TNR_TRY(tnri_messages_prepare(flight));
-    } else {
+    if ((header->flags & TNRI_WIRE_SHARED) != 0) {
         tnri_cargo_choose(flight);
+        return TNR_OK;
     }
-    return TNR_OK;
+    flight->path = tnri_messages_path(flight->world, &flight->stream);
+    flight->messages.judged = flight->stream.away != NULL && flight->path != TNR_PATH_DEVICE;
+    *message = tnri_messages_propose(flight, header->chunk);
+    TNR_TRY(tnri_messages_prepare(flight));
+    const bool direct = flight->path == TNR_PATH_DEVICE && !flight->prepared;
+    return direct ? told(flight, tnri_flight_expose(flight)) : TNR_OK;
 }
 
 /* Numbers of a pair go up; several channels, and receives that come late, change the order in which they are met. */
@@ -167,9 +174,8 @@ static tnr_status read_header(tnri_flight *flight, int length, tnri_header *head
     TNR_REQUIRE(header->rank <= TNR_MAX_RANK && bytes >= *head, TNR_ERR_MPI,
                 "%s: rank %d posts %d bytes that are no header", flight->op, flight->peer, length);
     TNR_TRY(tnri_wire_check(flight->op, header, bytes - *head, &limits));
-    TNR_REQUIRE((header->flags & (TNRI_WIRE_EAGER | TNRI_WIRE_SHARED)) != 0 && header->ack < world->near->lanes,
-                TNR_ERR_MPI, "%s: rank %d posts a header of lane %llu, which is none", flight->op, flight->peer,
-                TNRI_LLU(header->ack));
+    TNR_REQUIRE(header->ack < world->near->lanes, TNR_ERR_MPI, "%s: rank %d posts a header of lane %llu, which is none",
+                flight->op, flight->peer, TNRI_LLU(header->ack));
     flight->lane = tnri_near_lane(world, near, header->ack);
     return TNR_OK;
 }

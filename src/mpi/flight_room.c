@@ -92,6 +92,7 @@ tnr_status tnri_flight_take(const char *op, tnr_world *world, tnri_flight_kind k
     taken->domain = NULL;
     taken->tensor = NULL;
     taken->drafted = false;
+    taken->exposed = NULL;
     taken->failed = TNR_OK;
     taken->fatal = false;
     taken->status = TNR_OK;

@@ -37,7 +37,7 @@ static uint32_t write_header(tnri_flight *flight, bool eager, uint64_t chunk)
     tnri_header header;
     header.dtype = (uint32_t)view->dtype;
     header.rank = (uint32_t)view->rank;
-    header.flags = eager ? TNRI_WIRE_EAGER : flight->lane != NULL ? TNRI_WIRE_SHARED : 0U;
+    header.flags = eager ? TNRI_WIRE_EAGER : flight->path == TNR_PATH_SHARED ? TNRI_WIRE_SHARED : 0U;
     header.epoch = flight->world->epoch;
     header.number = flight->number;
     header.source = (uint32_t)flight->world->rank;
@@ -82,6 +82,22 @@ static bool read_away(tnri_flight *flight, bool near)
     return status == TNR_OK;
 }
 
+/*
+ * Does MPI get the device's memory itself? To a rank of this node too: what it does with it is faster than two copies through the host. Where
+ * that cannot be the transfer goes as others do, and tells.
+ */
+static bool goes_direct(tnri_flight *flight)
+{
+    if (!tnri_is_exposable(flight->world, &flight->stream)) {
+        return false;
+    }
+    const tnr_status status = flight->prepared || flight->failed != TNR_OK ? TNR_OK : tnri_flight_expose(flight);
+    if (status != TNR_OK) {
+        tnri_flight_fail(flight, status, false);
+    }
+    return flight->failed == TNR_OK;
+}
+
 tnr_status tnri_send_begin(tnri_flight *flight)
 {
     tnr_world *world = flight->world;
@@ -98,8 +114,11 @@ tnr_status tnri_send_begin(tnri_flight *flight)
         eager = read_away(flight, near);
     }
     uint64_t chunk = tnri_max_u64(bytes, 1);
-    if (!eager && !near) {
-        flight->path = tnri_messages_path(world, &flight->stream);
+    const bool direct = !eager && goes_direct(flight);
+    if (direct || (!eager && !near)) {
+        flight->path = direct                        ? TNR_PATH_DEVICE
+                       : flight->stream.away != NULL ? TNR_PATH_PACKED
+                                                     : tnri_messages_path(world, &flight->stream);
         chunk = tnri_messages_propose(flight, tnri_min_u64(world->options.chunk_bytes, tnri_max_u64(bytes, 1)));
         const tnr_status buffers = flight->failed == TNR_OK ? tnri_messages_prepare(flight) : TNR_OK;
         if (buffers != TNR_OK && !flight->joint) {
@@ -114,9 +133,9 @@ tnr_status tnri_send_begin(tnri_flight *flight)
         flight->lane = tnri_near_lane(world, world->node_rank, flight->index);
         atomic_store_explicit(&flight->lane->answered, 0U, memory_order_relaxed);
         flight->lane->failed = 0U;
-        flight->path = eager ? TNR_PATH_EAGER : TNR_PATH_SHARED;
+        flight->path = eager ? TNR_PATH_EAGER : direct ? TNR_PATH_DEVICE : TNR_PATH_SHARED;
         tnri_cargo_begin_send(flight);
-        chunk = eager ? chunk : flight->cargo.piece;
+        chunk = eager || direct ? chunk : flight->cargo.piece;
     }
     uint64_t length = write_header(flight, eager, chunk);
     if (eager) {
@@ -160,20 +179,24 @@ static void refused(tnri_flight *flight, const char *text)
                                         tnri_text_after(flight->op, text)));
 }
 
-static void accepted(tnri_flight *flight)
+/* `message` as the answer has it, where there are messages. */
+static tnr_status accepted(tnri_flight *flight, uint64_t message)
 {
     tnr_world *world = flight->world;
-    if (flight->prepared) {
-        flight->state = TNRI_FLIGHT_READY;
-        return;
+    flight->state = flight->prepared ? TNRI_FLIGHT_READY : TNRI_FLIGHT_MOVING;
+    if (!flight->prepared) {
+        world->sends[flight->path]++;
+        world->sent_bytes[flight->path] += flight->stream.bytes;
     }
-    world->sends[flight->path]++;
-    world->sent_bytes[flight->path] += flight->stream.bytes;
     if (flight->path == TNR_PATH_EAGER) {
         tnri_flight_close(flight, TNR_OK);
-    } else {
-        flight->state = TNRI_FLIGHT_MOVING;
+        return TNR_OK;
     }
+    if (flight->path == TNR_PATH_SHARED) {
+        return TNR_OK;
+    }
+    flight->messages.judged = (message & TNRI_ANSWER_VERDICT) != 0;
+    return tnri_messages_begin(flight, message & ~TNRI_ANSWER_VERDICT);
 }
 
 static tnr_status look_for_answer(tnri_flight *flight, bool *moved)
@@ -185,13 +208,12 @@ static tnr_status look_for_answer(tnri_flight *flight, bool *moved)
         *moved = true;
         tnri_cargo_answered(flight);
         if (flight->lane->status == TNR_OK) {
-            accepted(flight);
-        } else {
-            char text[TNR_ERROR_TEXT_BYTES];
-            memcpy(text, flight->lane->text, sizeof(text));
-            text[sizeof(text) - 1] = '\0';
-            refused(flight, text);
+            return accepted(flight, flight->lane->message);
         }
+        char text[TNR_ERROR_TEXT_BYTES];
+        memcpy(text, flight->lane->text, sizeof(text));
+        text[sizeof(text) - 1] = '\0';
+        refused(flight, text);
         return TNR_OK;
     }
     MPI_Status status;
@@ -213,12 +235,7 @@ static tnr_status look_for_answer(tnri_flight *flight, bool *moved)
         refused(flight, answer->text);
         return TNR_OK;
     }
-    accepted(flight);
-    if (flight->path == TNR_PATH_EAGER) {
-        return TNR_OK;
-    }
-    flight->messages.judged = (answer->message & TNRI_ANSWER_VERDICT) != 0;
-    return tnri_messages_begin(flight, answer->message & ~TNRI_ANSWER_VERDICT);
+    return accepted(flight, answer->message);
 }
 
 tnr_status tnri_send_step(tnri_flight *flight, bool *moved)

@@ -8,6 +8,7 @@
  *   vote_over.c  the same while there is no world              collective call begins
  *   stream.c     a view as a stream of elements                flight.c    transfers between two ranks, and their tickets
  *   near.c       shared memory of a node's ranks               exchange*.c prepared transfers
+ *   expose.c     device memory for an MPI that takes it        device_query_*.c  does it? As it answers when it runs
  *   segment.c    a new piece of shared memory
  *   collective*.c, broadcast.c, combine.c, parts.c, redistribute.c: all ranks at once; distribution.c: pure
  *   publish.c, publish_words.c, fetch.c, fetch_plan.c, window.c, share.c
@@ -84,6 +85,7 @@ tnr_status tnri_wire_check(const char *op, const tnri_header *header, uint64_t p
 typedef struct tnri_stream {
     char *data;             /* first element; of an away root a place (storage.h) */
     const tnr_tensor *away; /* root that the host cannot reach: its domain copies; NULL: host memory */
+    bool managed;           /* host memory that is a device's too: MPI gets copies of it only */
     size_t element_bytes;
     int rank;
     int64_t shape[TNR_MAX_RANK];
@@ -98,6 +100,7 @@ void tnri_stream_make(tnri_stream *stream, void *data, tnr_dtype dtype, int rank
 /* The same of a view, whose owner may be away. */
 void tnri_stream_of(tnri_stream *stream, const tnr_view *view, char *data);
 bool tnri_is_away(const tnr_view *view);
+bool tnri_is_managed(const tnr_tensor *root); /* by a device */
 /* Copy bytes [begin, begin + bytes) of the stream, whole elements, out of or into memory. Fails only where a stream is away. */
 tnr_status tnri_stream_pack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, void *buffer);
 tnr_status tnri_stream_unpack(const tnri_stream *stream, uint64_t begin, uint64_t bytes, const void *buffer);
@@ -215,6 +218,7 @@ struct tnr_world {
     uint32_t
         epoch; /* counts worlds: the same on all ranks of one, and never the same again in two worlds of one process */
     tnr_world_options options;      /* defaults filled in */
+    tnr_world_device device;        /* whether MPI gets device memory (expose.c), and why not */
     tnri_peer *peers;               /* by rank */
     atomic_uint inside;             /* a thread is */
     TNRI_ATOMIC(tnr_status) poison; /* TNR_OK, or what ended it; the text is there before */
@@ -370,6 +374,15 @@ tnr_status tnri_vote_over(const char *op, MPI_Comm comm, int rank, int size, tnr
 enum { TNRI_HELLO_WORDS = 7 };
 extern const char tnri_hello_names[];
 void tnri_hello_fill(uint64_t *words);
+
+/* -- expose.c, device_query_*.c -- */
+
+/* Does the MPI that runs take device memory of CUDA's? Asked anew; MPI is initialised. TNR_WORLD_DEVICE_DIRECT, _REFUSED or _UNKNOWN. */
+tnr_world_device tnri_device_query(void);
+/* Which way device memory goes in a world of these options; the off switches first. TNR_ERR_ARGUMENT for a word that is none. */
+tnr_status tnri_device_decide(const char *op, const tnr_world_options *options, tnr_world_device *device);
+/* Would MPI get this stream itself: dense, of a kind that others can take, in a world where it takes it? */
+bool tnri_is_exposable(const tnr_world *world, const tnri_stream *stream);
 
 /* -- world.c -- */
 

@@ -18,8 +18,9 @@ typedef struct tnri_lane {
     _Alignas(64) atomic_uint answered; /* the transfer's number, once status and text are there */
     atomic_uint taken;                 /* pieces that it has copied, mod 2^32 */
     uint32_t status;
-    uint32_t reads;  /* it reads the sender's memory itself: no slots */
-    uint32_t failed; /* its memory did, some time before the last piece was taken */
+    uint32_t reads;   /* it reads the sender's memory itself: no slots */
+    uint32_t failed;  /* its memory did, some time before the last piece was taken */
+    uint64_t message; /* where the payload goes by MPI messages: as tnri_answer has it */
     /* the sender's line */
     _Alignas(64) atomic_uint filled; /* pieces that lie ready or have been taken */
     uint64_t address;                /* of the payload, where it lies in one piece and may be read; else 0 */

@@ -29,8 +29,8 @@ enum { READ_LEAST = 12 << 10, READ_MOST = 2 << 20, READ_PIECE = 2 << 20 };
 static bool may_be_read(const tnri_flight *flight)
 {
     const uint64_t bytes = flight->stream.bytes;
-    return flight->world->near->reads && flight->stream.dense && flight->stream.away == NULL && bytes >= READ_LEAST &&
-           bytes <= READ_MOST;
+    return flight->world->near->reads && flight->stream.dense && flight->stream.away == NULL &&
+           !flight->stream.managed && bytes >= READ_LEAST && bytes <= READ_MOST;
 }
 
 /* What lies ready for the receiver from the start. */

@@ -52,12 +52,19 @@ static tnr_status take_record(tnr_world *world, uint64_t owners, tnri_publicatio
     return TNR_OK;
 }
 
-/* Leases and mappings of all owners, kept until the epoch ends. */
+/*
+ * Leases and mappings of all owners, kept until the epoch ends. Managed memory of devices is none that other processes can read, and
+ * the device could not use it as long as it is mapped.
+ */
 static tnr_status lease_owners(const char *op, tnri_publication *of, uint32_t owners)
 {
     for (uint32_t index = 0; index < owners; index++) {
         tnr_view *view = &of->views[of->owner_count];
         if (tnr_provider.group_owner(of->group, index, view)) {
+            TNR_REQUIRE(!tnri_is_managed(view->root), TNR_ERR_RESIDENCY,
+                        "%s: owner %llu is managed memory of a device, which other ranks cannot read: "
+                        "tnr_tensor_duplicate it to host memory",
+                        op, TNRI_LLU(index));
             of->owners[of->owner_count].view = view;
             of->owners[of->owner_count++].write = false;
         }

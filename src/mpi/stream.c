@@ -15,6 +15,7 @@ void tnri_stream_make(tnri_stream *stream, void *data, tnr_dtype dtype, int rank
 {
     stream->data = data;
     stream->away = NULL;
+    stream->managed = false;
     stream->element_bytes = tnr_dtype_size(dtype);
     stream->rank = 0;
     stream->bytes = stream->element_bytes;
@@ -49,10 +50,17 @@ bool tnri_is_away(const tnr_view *view)
     return root->access == TNR_ACCESS_NONE;
 }
 
+bool tnri_is_managed(const tnr_tensor *root)
+{
+    const tnr_domain *domain = root->domain;
+    return domain != NULL && domain->placement.kind == TNR_MEMORY_MANAGED && domain->placement.device != TNR_NONE;
+}
+
 void tnri_stream_of(tnri_stream *stream, const tnr_view *view, char *data)
 {
     tnri_stream_make(stream, data, view->dtype, view->rank, view->shape, view->strides);
     stream->away = tnri_is_away(view) ? view->root : NULL;
+    stream->managed = tnri_is_managed(view->root);
 }
 
 char *tnri_stream_at(const tnri_stream *stream, uint64_t begin)

@@ -150,12 +150,12 @@ static tnr_status options_agree(const char *op, const tnr_world *world)
 {
     static const char names[] = "options.threads,options.tickets,options.eager_bytes,options.chunk_bytes,"
                                 "options.pack_bytes,options.derived_run_bytes,options.shared_bytes,options.no_shared,"
-                                "options.receive_max_bytes,options.timeout_ms";
+                                "options.receive_max_bytes,options.timeout_ms,options.no_device";
     const tnr_world_options *options = &world->options;
     const uint64_t words[] = {
         (uint64_t)options->threads, (uint64_t)options->tickets, options->eager_bytes,  options->chunk_bytes,
         options->pack_bytes,        options->derived_run_bytes, options->shared_bytes, options->no_shared,
-        options->receive_max_bytes, options->timeout_ms,
+        options->receive_max_bytes, options->timeout_ms,        options->no_device,
     };
     return tnri_vote_over(op, world->comm, world->rank, world->size, TNR_OK, names, words,
                           (int)(sizeof(words) / sizeof(words[0])));
@@ -202,7 +202,7 @@ static tnr_status can_take_part(const char *op, MPI_Comm comm, int *level)
 
 /* This rank's arguments; what is wrong is told to the others. */
 static tnr_status arguments_check(const char *op, tnr_domain *home, const tnr_world_options *given, tnr_world **world,
-                                  int level, tnr_world_options *options)
+                                  int level, tnr_world_options *options, tnr_world_device *device)
 {
     TNR_REQUIRE(home != NULL && world != NULL, TNR_ERR_ARGUMENT, "%s: home or result is NULL", op);
     TNR_TRY(tnri_world_options_take(op, given, options));
@@ -219,7 +219,8 @@ static tnr_status arguments_check(const char *op, tnr_domain *home, const tnr_wo
                                                : "MPI_THREAD_SERIALIZED",
                 options->threads == TNR_WORLD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE");
     TNR_TRY(tags_check(op));
-    return tnri_mpi_thread(op, options->threads);
+    TNR_TRY(tnri_mpi_thread(op, options->threads));
+    return tnri_device_decide(op, options, device);
 }
 
 /* A communicator that was made for us: counted, and errors of it come back. */
@@ -350,7 +351,7 @@ static void give_memory(tnr_world *world)
 
 /* Over a duplicate that is ours: memory, then the rest. *world stays NULL when it fails. */
 static tnr_status make(const char *op, MPI_Comm comm, tnr_domain *home, const tnr_world_options *options,
-                       tnr_status arguments, tnr_world **world)
+                       tnr_world_device device, tnr_status arguments, tnr_world **world)
 {
     int rank;
     int size;
@@ -380,6 +381,7 @@ static tnr_status make(const char *op, MPI_Comm comm, tnr_domain *home, const tn
         made->rank = rank;
         made->size = size;
         made->options = *options;
+        made->device = device;
         made->peers = (tnri_peer *)(made + 1);
         atomic_init(&made->inside, 0U);
         atomic_init(&made->poison, TNR_OK);
@@ -411,12 +413,13 @@ tnr_status tnr_world_create(tnr_domain *home, MPI_Comm comm, const tnr_world_opt
     int level = MPI_THREAD_SINGLE;
     TNR_TRY(can_take_part(op, comm, &level));
     tnr_world_options taken = TNR_WORLD_OPTIONS;
-    tnr_status status = arguments_check(op, home, options, world, level, &taken);
+    tnr_world_device device = TNR_WORLD_DEVICE_UNKNOWN;
+    tnr_status status = arguments_check(op, home, options, world, level, &taken, &device);
     MPI_Comm own = MPI_COMM_NULL;
     TNR_TRY(tnri_mpi(op, "MPI_Comm_dup_with_info", MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &own)));
     tnr_world *made = NULL;
     const tnr_status adopted = adopt(op, own);
-    status = make(op, own, home, &taken, status != TNR_OK ? status : adopted, &made);
+    status = make(op, own, home, &taken, device, status != TNR_OK ? status : adopted, &made);
     if (made == NULL) {
         char text[TNR_ERROR_TEXT_BYTES];
         memcpy(text, tnr_last_error(), sizeof(text));
@@ -553,6 +556,7 @@ tnr_status tnr_world_describe(const tnr_world *world, tnr_world_info *info)
     info->datatypes = atomic_load_explicit(&tnri_mpi_live.datatypes, memory_order_relaxed);
     info->communicators = atomic_load_explicit(&tnri_mpi_live.communicators, memory_order_relaxed);
     info->windows = atomic_load_explicit(&tnri_mpi_live.windows, memory_order_relaxed);
+    info->device = world->device;
     return tnri_world_leave(of, TNR_OK);
 }
 

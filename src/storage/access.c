@@ -547,4 +547,14 @@ tnr_status tnri_away_write(const tnr_tensor *root, const tnr_domain_box *box, co
     return root->domain->kind->write(root->domain, &root->block, box, host);
 }
 
+tnr_status tnri_away_expose(const tnr_tensor *root, tnr_map_mode mode, void **address)
+{
+    return root->domain->kind->expose(root->domain, &root->block, mode, address);
+}
+
+void tnri_away_conceal(const tnr_tensor *root, tnr_map_mode mode)
+{
+    root->domain->kind->conceal(root->domain, &root->block, mode);
+}
+
 tnr_status tnri_access_end(tnri_operand *operands, int count) { return give_all(operands, count, count); }

@@ -12,7 +12,7 @@
 #include "tenure/ticket.h"
 
 /* Raised with every change of this table or of a struct that it speaks of. */
-#define TNRI_PROVIDER_VERSION 5U
+#define TNRI_PROVIDER_VERSION 6U
 
 /* What a ticket does; the companion that makes it keeps its memory. */
 typedef struct tnri_ticket_class {
@@ -81,6 +81,8 @@ typedef struct tnri_provider {
                                     tnr_allocation_reason reason, tnri_output *output);
     tnr_status (*away_read)(const tnr_tensor *root, const tnr_domain_box *box, void *host);
     tnr_status (*away_write)(const tnr_tensor *root, const tnr_domain_box *box, const void *host);
+    tnr_status (*away_expose)(const tnr_tensor *root, tnr_map_mode mode, void **address);
+    void (*away_conceal)(const tnr_tensor *root, tnr_map_mode mode);
     /* -- the same without any mapping, for companions that reach the bytes in their own way -- */
     tnr_status (*access_begin_bare)(const char *op, tnri_operand *operands, int count, tnri_aliasing aliasing);
     tnr_status (*output_begin_bare)(const char *op, tnr_domain *domain, tnr_dtype dtype, int rank, const int64_t *shape,

@@ -180,6 +180,13 @@ tnr_status tnri_access_begin_bare(const char *op, tnri_operand *operands, int co
 tnr_status tnri_away_read(const tnr_tensor *root, const tnr_domain_box *box, void *host);
 tnr_status tnri_away_write(const tnr_tensor *root, const tnr_domain_box *box, const void *host);
 
+/*
+ * The address of an away root's block for a transport that reaches it, once what must come first is over; until it is concealed. The
+ * lease is held. Only where tnr_domain.exposes says so.
+ */
+tnr_status tnri_away_expose(const tnr_tensor *root, tnr_map_mode mode, void **address);
+void tnri_away_conceal(const tnr_tensor *root, tnr_map_mode mode);
+
 /* Unmap and give the leases back. A failing unmap of a written operand is TNR_ERR_BACKEND or the domain's answer. */
 tnr_status tnri_access_end(tnri_operand *operands, int count);
 

@@ -75,5 +75,12 @@ typedef fake_cuda *(*fake_cuda_control_fn)(void);
 typedef void (*fake_cuda_reset_fn)(uint64_t seed);
 /* Depth of this thread's stack of contexts. */
 typedef int (*fake_cuda_depth_fn)(void);
+/*
+ * What a transport would do with an address: whose it is, and, for one that takes device memory, where the bytes of live memory of a
+ * device are; NULL when they are not all in one allocation.
+ */
+typedef enum fake_cuda_owner { FAKE_OF_HOST, FAKE_OF_DEVICE, FAKE_OF_BOTH } fake_cuda_owner;
+typedef fake_cuda_owner (*fake_cuda_owner_fn)(const void *address);
+typedef void *(*fake_cuda_bytes_fn)(const void *address, uint64_t bytes);
 
 #endif /* TENURE_TESTS_FAKE_CUDA_H */

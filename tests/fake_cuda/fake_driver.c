@@ -22,9 +22,31 @@ static _Thread_local int depth;
 FAKE_API fake_cuda *fake_cuda_control(void);
 FAKE_API void fake_cuda_reset(uint64_t seed);
 FAKE_API int fake_cuda_depth(void);
+FAKE_API fake_cuda_owner fake_cuda_owner_of(const void *address);
+FAKE_API void *fake_cuda_bytes(const void *address, uint64_t bytes);
 
 fake_cuda *fake_cuda_control(void) { return &fake; }
 int fake_cuda_depth(void) { return depth; }
+
+fake_cuda_owner fake_cuda_owner_of(const void *address)
+{
+    (void)pthread_mutex_lock(&mutex);
+    const fake_memory *memory = fake_memory_at((uint64_t)(uintptr_t)address);
+    const bool forbidden = fake_memory_is_forbidden((uint64_t)(uintptr_t)address);
+    (void)pthread_mutex_unlock(&mutex);
+    return forbidden ? FAKE_OF_DEVICE : memory != NULL ? FAKE_OF_BOTH : FAKE_OF_HOST;
+}
+
+void *fake_cuda_bytes(const void *address, uint64_t bytes)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)address;
+    (void)pthread_mutex_lock(&mutex);
+    const fake_memory *memory = fake_memory_at(at);
+    const bool whole = memory != NULL && memory->object.alive && bytes <= memory->bytes - (at - memory->address);
+    char *found = whole ? memory->shadow + (at - memory->address) : NULL;
+    (void)pthread_mutex_unlock(&mutex);
+    return found;
+}
 
 void fake_cuda_reset(uint64_t seed)
 {

@@ -125,6 +125,7 @@ void fake_bury(fake_object *object);
 
 /* memory */
 fake_memory *fake_memory_at(uint64_t address); /* that contains it, freed ones too; NULL */
+bool fake_memory_is_forbidden(uint64_t address);
 bool fake_is_locked(uint64_t address, uint64_t bytes, bool *partly);
 void fake_memory_reset(void);
 void fake_memory_drop(fake_memory *memory); /* its bytes go */

@@ -55,6 +55,12 @@ static void poison(char *taken, uint64_t bytes, int with)
     }
 }
 
+bool fake_memory_is_forbidden(uint64_t address)
+{
+    const uint64_t first = (uint64_t)(uintptr_t)forbidden;
+    return forbidden != NULL && address >= first && address - first < RANGE;
+}
+
 /* ---- Allocations ----------------------------------------------------------------------------------------------------------------- */
 
 fake_memory *fake_memory_at(uint64_t address)

@@ -141,6 +141,28 @@ static tnr_status device_write(void *state, const tnr_block *block, const tnr_do
     return fails ? tnr_set_error(TNR_ERR_BACKEND, "device: write refused on order") : TNR_OK;
 }
 
+static tnr_status device_expose(void *state, const tnr_block *block, tnr_map_mode mode, void **address)
+{
+    device *of = device_of(state);
+    CHECK(block->tag < DEVICE_BLOCKS && of->blocks[block->tag].bytes == block->bytes);
+    CHECK(mode == TNR_MAP_READ || mode == TNR_MAP_WRITE);
+    if (falls_due(of, &of->fail_expose)) {
+        return tnr_set_error(TNR_ERR_BACKEND, "device: expose refused on order");
+    }
+    of->exposures++;
+    of->exposed++;
+    *address = of->pages + ((const char *)block->address - of->forbidden);
+    return TNR_OK;
+}
+
+static void device_conceal(void *state, const tnr_block *block, tnr_map_mode mode)
+{
+    device *of = device_of(state);
+    CHECK(block->tag < DEVICE_BLOCKS && of->blocks[block->tag].bytes == block->bytes);
+    CHECK((mode == TNR_MAP_READ || mode == TNR_MAP_WRITE) && of->exposed > 0);
+    of->exposed--;
+}
+
 /* ---- Making and ending --------------------------------------------------------------------------------------------------------------- */
 
 void device_make(device *of, tnr_domain *home)
@@ -153,6 +175,8 @@ void device_make(device *of, tnr_domain *home)
         .release = device_release,
         .read = device_read,
         .write = device_write,
+        .expose = device_expose,
+        .conceal = device_conceal,
     };
     memset(of, 0, sizeof(*of));
     of->room = ROOM;
@@ -176,7 +200,7 @@ void device_make(device *of, tnr_domain *home)
 
 void device_end(device *of)
 {
-    CHECK(of->out == 0);
+    CHECK(of->out == 0 && of->exposed == 0);
     CHECK_OK(tnr_domain_close(&of->domain));
     CHECK(munmap(of->forbidden, ROOM) == 0 && munmap(of->pages, ROOM) == 0);
 }

@@ -2,7 +2,8 @@
 /*
  * A domain that plays a device's memory: the addresses of its blocks are mapped without any right, so that whoever touches them from
  * the host ends by a signal; its read and write copy through a second mapping of the same pages, count, check what they are asked for,
- * and fail on order.
+ * and fail on order. An MPI that says it takes device memory (query.h) gets the second mapping's addresses: expose and conceal count,
+ * check, and fail on order too.
  */
 #ifndef TENURE_TESTS_MPI_DEVICE_H
 #define TENURE_TESTS_MPI_DEVICE_H
@@ -26,9 +27,12 @@ typedef struct device {
     device_block blocks[DEVICE_BLOCKS];
     int64_t reads;
     int64_t writes;
-    int64_t fail_read;  /* so many reads from now on: that one fails; 0: none */
-    int64_t fail_write; /* likewise */
-    int64_t failed;     /* that did */
+    int64_t fail_read;   /* so many reads from now on: that one fails; 0: none */
+    int64_t fail_write;  /* likewise */
+    int64_t fail_expose; /* likewise */
+    int64_t failed;      /* that did */
+    int64_t exposures;
+    int64_t exposed; /* now */
 } device;
 
 void device_make(device *of, tnr_domain *home);

@@ -2,9 +2,11 @@
 /* ranks: 1 2 3
  * transports: tcp nocma
  * Memory that the host cannot reach, in every call that takes views or domains: what comes out is what the same call gives in heap
- * memory, byte for byte, on every path. A touch of it by MPI or by the library ends the test by a signal. */
+ * memory, byte for byte, on every path. A touch of it by MPI or by the library ends the test by a signal. Then again with an MPI that says
+ * it takes such memory, and gets it. */
 #include "collective.h"
 #include "device.h"
+#include "query.h"
 
 static tnr_domain *heap;
 static device chip;
@@ -22,11 +24,17 @@ static void start(void)
     device_make(&chip, heap);
 }
 
+static int64_t exposures; /* of all chips */
+
 static void end(void)
 {
+    exposures += chip.exposures;
     device_end(&chip);
     CHECK_OK(tnr_domain_close(&heap));
 }
+
+/* So many rounds, or, with an MPI that takes device memory, some of them. */
+static int rounds(int all) { return query_state.answer == 1 ? (all + 5) / 6 : all; }
 
 static bool tosses(uint64_t *state) { return layout_below(state, 2) == 0; }
 
@@ -154,7 +162,7 @@ static void transfers_on_every_path(void)
     start();
     for (int setting = 0; setting < COLLECTIVE_SETTINGS; setting++) {
         tnr_world *world = collective_world(setting);
-        for (int round = 0; round < 60; round++) {
+        for (int round = 0; round < rounds(60); round++) {
             round_a_ring(world, setting != 2, round % 12 == 11 ? 200000 : round % 3 == 0 ? 6000 : 200);
         }
         collective_end(&world);
@@ -201,7 +209,7 @@ static void prepared_exchanges(void)
     start();
     for (int setting = 0; setting < COLLECTIVE_SETTINGS; setting++) {
         tnr_world *world = setting == 2 ? collective_world(0) : collective_world(setting);
-        for (int round = 0; round < 6; round++) {
+        for (int round = 0; round < rounds(6); round++) {
             enum { PARTS = 4 };
             layout_shape shapes[PARTS / 2];
             side sides[PARTS];
@@ -417,7 +425,7 @@ static void collective_calls(void)
     CHECK_OK(tnr_engine_create(heap, NULL, &engine));
     for (int setting = 0; setting < COLLECTIVE_SETTINGS; setting++) {
         tnr_world *world = collective_world(setting);
-        for (int round = 0; round < 8 * KINDS; round++) {
+        for (int round = 0; round < rounds(8) * KINDS; round++) {
             call of;
             draw_call((kind)(round % KINDS), world, engine, &of);
             compare_call(&of);
@@ -645,13 +653,35 @@ static void pools_and_domains_that_do_not_copy(void)
     end();
 }
 
+/* ---- An MPI that takes it ------------------------------------------------------------------------------------------------------------------ */
+
+static void direct(void (*run)(void))
+{
+    exposures = 0;
+    run();
+    CHECK(exposures == 0);
+    query_state.answer = 1;
+    run();
+    query_state.answer = 0;
+    CHECK(query_state.asked != 0 || exposures == 0);
+    CHECK(query_state.too_early == 0);
+    int64_t all = 0;
+    CHECK(MPI_Allreduce(&exposures, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(all > 0 || ranks_size == 1 || query_state.asked == 0);
+}
+
+static void transfers_direct_and_not(void) { direct(transfers_on_every_path); }
+static void exchanges_direct_and_not(void) { direct(prepared_exchanges); }
+static void collective_calls_direct_and_not(void) { direct(collective_calls); }
+static void in_place_direct_and_not(void) { direct(all_reduce_in_place); }
+
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(transfers_on_every_path), RANK_TEST(paths_and_ledgers),
-        RANK_TEST(prepared_exchanges),      RANK_TEST(collective_calls),
-        RANK_TEST(all_reduce_in_place),     RANK_TEST(fetch_into_the_device),
-        RANK_TEST(groups_of_the_device),    RANK_TEST(pools_and_domains_that_do_not_copy),
+        RANK_TEST(transfers_direct_and_not), RANK_TEST(paths_and_ledgers),
+        RANK_TEST(exchanges_direct_and_not), RANK_TEST(collective_calls_direct_and_not),
+        RANK_TEST(in_place_direct_and_not),  RANK_TEST(fetch_into_the_device),
+        RANK_TEST(groups_of_the_device),     RANK_TEST(pools_and_domains_that_do_not_copy),
     };
     return ranks_main(argc, argv, MPI_THREAD_FUNNELED, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -5,6 +5,7 @@
  * hear of it, all ranks of a collective call do, nobody waits for ever, and nothing stays in MPI. A domain that is full. */
 #include "collective.h"
 #include "device.h"
+#include "query.h"
 
 static tnr_domain *heap;
 static device chip;
@@ -452,6 +453,90 @@ static void each_copy_of_a_collective_call(void)
     end();
 }
 
+/* ---- An MPI that takes it, and a device that does not give it --------------------------------------------------------------------------- */
+
+/* Rank 0 to rank 1, one of which does not get the address for MPI: a refusal, after which both go on. */
+static void fail_expose(int setting, int whose, bool makes)
+{
+    tnr_world *world = world_of(setting);
+    tnr_tensor *tensor = NULL;
+    tnr_tensor *made = NULL;
+    tnr_view_mut view;
+    make_view(chip.domain, 20000, &tensor, &view);
+    for (int again = 0; again < 2 && ranks_me <= 1; again++) {
+        chip.fail_expose = ranks_me == whose && again == 0 ? 1 : 0;
+        fill(tensor, ranks_me == 0 ? 7 : 1000);
+        const tnr_status status = ranks_me == 0 ? tnr_world_send(world, &view.view, 1, 0)
+                                  : makes       ? tnr_world_receive(world, 0, 0, chip.domain, &made)
+                                                : tnr_world_receive_into(world, &view, 0, 0);
+        if (again == 0) {
+            check_failed(status, ranks_me == whose, "expose refused on order");
+            CHECK(made == NULL);
+        } else {
+            CHECK_OK(status);
+            CHECK(has(made != NULL ? made : tensor, 7));
+        }
+        CHECK(chip.exposed == 0 && chip.fail_expose == 0 && !is_poisoned(world));
+    }
+    CHECK_OK(tnr_tensor_release(&made));
+    after(setting);
+    CHECK_OK(tnr_tensor_release(&tensor));
+}
+
+/* All is agreed when an exchange starts: its world ends, and the node hears of it. */
+static void fail_expose_of_an_exchange(int number)
+{
+    enum { PARTS = 4 };
+    tnr_world *world = world_of(0);
+    tnr_exchange_part parts[PARTS];
+    tnr_tensor *tensors[PARTS];
+    tnr_view_mut views[PARTS];
+    tnr_exchange *exchange = NULL;
+    for (int i = 0; i < PARTS; i++) {
+        make_view(chip.domain, 400, &tensors[i], &views[i]); /* what MPI sends at once */
+        fill(tensors[i], (uint64_t)i);
+        parts[i].rank = 1 - ranks_me;
+        parts[i].channel = i / 2;
+        parts[i].send = i % 2 == 0 ? &views[i].view : NULL;
+        parts[i].receive = i % 2 == 0 ? NULL : &views[i];
+    }
+    if (ranks_me <= 1) {
+        CHECK_OK(tnr_exchange_prepare(world, parts, PARTS, &exchange));
+        CHECK(chip.exposed == 0);
+        CHECK_OK(tnr_exchange_run(exchange));
+        CHECK(has(tensors[1], 0) && has(tensors[3], 2) && chip.exposed == 0);
+        chip.fail_expose = ranks_me == 0 ? number : 0;
+        const tnr_status status = tnr_exchange_run(exchange);
+        check_failed(status, ranks_me == 0, "expose refused on order");
+        CHECK(is_poisoned(world) && (ranks_me == 1 || chip.exposed == 0)); /* rank 1 has begun to receive */
+        CHECK_OK(tnr_exchange_destroy(&exchange));
+    }
+    after(0);
+    CHECK(chip.exposed == 0);
+    for (int i = 0; i < PARTS; i++) {
+        CHECK_OK(tnr_tensor_release(&tensors[i]));
+    }
+}
+
+static void each_expose(void)
+{
+    query_state.answer = 1;
+    start();
+    const bool asked = query_exists(world_of(0));
+    for (int setting = 0; setting < 2 && ranks_size > 1 && asked; setting++) {
+        for (int whose = 0; whose < 2; whose++) {
+            fail_expose(setting, whose, false);
+            fail_expose(setting, whose, true);
+        }
+    }
+    for (int number = 1; number <= 4 && ranks_size > 1 && asked; number++) {
+        fail_expose_of_an_exchange(number);
+    }
+    CHECK(!asked || ranks_size == 1 || ranks_me > 1 || chip.exposures > 0);
+    end();
+    query_state.answer = 0;
+}
+
 /* ---- A full device ------------------------------------------------------------------------------------------------------------------------- */
 
 static void a_full_device_at_a_receive(void)
@@ -494,9 +579,13 @@ static void a_full_device_at_a_receive(void)
 int main(int argc, char **argv)
 {
     static const rank_test tests[] = {
-        RANK_TEST(each_copy_of_a_transfer),    RANK_TEST(each_copy_of_a_transfer_to_itself),
-        RANK_TEST(a_ticket_among_others),      RANK_TEST(both_directions_at_once),
-        RANK_TEST(copies_of_an_exchange),      RANK_TEST(each_copy_of_a_collective_call),
+        RANK_TEST(each_copy_of_a_transfer),
+        RANK_TEST(each_copy_of_a_transfer_to_itself),
+        RANK_TEST(a_ticket_among_others),
+        RANK_TEST(both_directions_at_once),
+        RANK_TEST(copies_of_an_exchange),
+        RANK_TEST(each_copy_of_a_collective_call),
+        RANK_TEST(each_expose),
         RANK_TEST(a_full_device_at_a_receive),
     };
     return ranks_main(argc, argv, MPI_THREAD_FUNNELED, tests, sizeof(tests) / sizeof(tests[0]));

@@ -45,8 +45,8 @@ static void creation_takes_what_it_says(void)
 {
     static const tnr_world_options all[] = {
         TNR_WORLD_OPTIONS,
-        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 1, 1, 0, 4096, 0, 65536, false, 0, 60000},
-        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 33, 3072, 0, 4096, 0, 0, true, 0, 60000},
+        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 1, 1, 0, 4096, 0, 65536, false, 0, 60000, false},
+        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 33, 3072, 0, 4096, 0, 0, true, 0, 60000, true},
     };
     for (size_t index = 0; index < sizeof(all) / sizeof(all[0]); index++) {
         const tnr_need need = need_of(&all[index], 0);

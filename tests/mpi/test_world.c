@@ -202,15 +202,16 @@ static void bad_arguments_of_one_rank(void)
         const char *words;
         tnr_world_options options;
     } bad[] = {
-        {"threads", {sizeof(good), (tnr_world_threads)7, 0, 0, 0, 0, 0, 0, false, 0, 0}},
-        {"tickets is -1", {sizeof(good), TNR_WORLD_FUNNELED, -1, 0, 0, 0, 0, 0, false, 0, 0}},
-        {"tickets is 2001", {sizeof(good), TNR_WORLD_FUNNELED, 2001, 0, 0, 0, 0, 0, false, 0, 0}},
-        {"eager_bytes is 3073", {sizeof(good), TNR_WORLD_FUNNELED, 0, 3073, 0, 0, 0, 0, false, 0, 0}},
-        {"chunk_bytes is 4095", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 4095, 0, 0, 0, false, 0, 0}},
-        {"chunk_bytes is 1073741825", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 1073741825U, 0, 0, 0, false, 0, 0}},
-        {"pack_bytes is 1", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 0, 1, 0, 0, false, 0, 0}},
-        {"shared_bytes is 65535", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 65535, false, 0, 0}},
-        {"options of 8 bytes", {8, TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 0}},
+        {"threads", {sizeof(good), (tnr_world_threads)7, 0, 0, 0, 0, 0, 0, false, 0, 0, false}},
+        {"tickets is -1", {sizeof(good), TNR_WORLD_FUNNELED, -1, 0, 0, 0, 0, 0, false, 0, 0, false}},
+        {"tickets is 2001", {sizeof(good), TNR_WORLD_FUNNELED, 2001, 0, 0, 0, 0, 0, false, 0, 0, false}},
+        {"eager_bytes is 3073", {sizeof(good), TNR_WORLD_FUNNELED, 0, 3073, 0, 0, 0, 0, false, 0, 0, false}},
+        {"chunk_bytes is 4095", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 4095, 0, 0, 0, false, 0, 0, false}},
+        {"chunk_bytes is 1073741825",
+         {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 1073741825U, 0, 0, 0, false, 0, 0, false}},
+        {"pack_bytes is 1", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 0, 1, 0, 0, false, 0, 0, false}},
+        {"shared_bytes is 65535", {sizeof(good), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 65535, false, 0, 0, false}},
+        {"options of 8 bytes", {8, TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 0, false}},
     };
     for (size_t index = 0; index < sizeof(bad) / sizeof(bad[0]); index++) {
         refused(TNR_ERR_ARGUMENT, bad[index].words, heap, last() ? &bad[index].options : &good);
@@ -226,9 +227,9 @@ static void bad_arguments_of_one_rank(void)
 static void ends_of_options_are_taken(void)
 {
     const tnr_world_options ends[] = {
-        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 1, 1, 4096, 4096, UINT64_MAX, 65536, true, 1, 1},
+        {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 1, 1, 4096, 4096, UINT64_MAX, 65536, true, 1, 1, true},
         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 2000, 3072, 1073741824U, 1073741824U, 1, 65536, false,
-         UINT64_MAX, 0}};
+         UINT64_MAX, 0, false}};
     for (size_t index = 0; index < 2; index++) {
         tnr_world *world = NULL;
         CHECK_OK(tnr_world_create(heap, MPI_COMM_WORLD, &ends[index], &world));
@@ -248,15 +249,17 @@ static void options_that_disagree(void)
         tnr_world_options options;
     } other[] = {
         {"options.tickets: rank 0 has 256, rank 1 has 3",
-         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 3, 0, 0, 0, 0, 0, false, 0, 0}},
+         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 3, 0, 0, 0, 0, 0, false, 0, 0, false}},
         {"options.eager_bytes: rank 0 has 2048, rank 1 has 8",
-         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 8, 0, 0, 0, 0, false, 0, 0}},
+         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 8, 0, 0, 0, 0, false, 0, 0, false}},
         {"options.derived_run_bytes: rank 0 has 256, rank 1 has 9",
-         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 9, 0, false, 0, 0}},
+         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 9, 0, false, 0, 0, false}},
         {"options.no_shared: rank 0 has 0, rank 1 has 1",
-         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, true, 0, 0}},
+         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, true, 0, 0, false}},
         {"options.timeout_ms: rank 0 has 0, rank 1 has 77",
-         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 77}},
+         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 77, false}},
+        {"options.no_device: rank 0 has 0, rank 1 has 1",
+         {sizeof(tnr_world_options), TNR_WORLD_FUNNELED, 0, 0, 0, 0, 0, 0, false, 0, 0, true}},
     };
     for (size_t index = 0; index < sizeof(other) / sizeof(other[0]); index++) {
         tnr_world *world = NULL;

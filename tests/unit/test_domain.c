@@ -113,6 +113,50 @@ static void read_and_write_come_together_and_for_access_none(void **state)
     close_domain(&heap);
 }
 
+static tnr_status expose_nothing(void *state, const tnr_block *block, tnr_map_mode mode, void **address)
+{
+    (void)state;
+    (void)block;
+    (void)mode;
+    (void)address;
+    return TNR_OK;
+}
+
+static void conceal_nothing(void *state, const tnr_block *block, tnr_map_mode mode)
+{
+    (void)state;
+    (void)block;
+    (void)mode;
+}
+
+static void expose_and_conceal_come_together_and_beside_read_and_write(void **state)
+{
+    (void)state;
+    tnr_domain *heap = make_heap();
+    test_memory memory = {0};
+    test_memory *where = &memory;
+    tnr_domain_ops ops = test_ops(TNR_ACCESS_NONE);
+    tnr_domain_config config = TNR_DOMAIN_CONFIG;
+    config.ops = &ops;
+    config.config = &where;
+    config.access = TNR_ACCESS_NONE;
+    ops.expose = expose_nothing;
+    ops.conceal = conceal_nothing;
+    refuse_table(heap, &config); /* no read, no write */
+    ops.read = read_nothing;
+    ops.write = write_nothing;
+    ops.conceal = NULL;
+    refuse_table(heap, &config);
+    ops.expose = NULL;
+    ops.conceal = conceal_nothing;
+    refuse_table(heap, &config);
+    ops.expose = expose_nothing;
+    tnr_domain *domain;
+    OK(tnr_domain_create(heap, &config, &domain));
+    close_domain(&domain);
+    close_domain(&heap);
+}
+
 static void placement_that_does_not_exist_is_refused(void **state)
 {
     (void)state;
@@ -548,6 +592,7 @@ int main(void)
         cmocka_unit_test(table_with_a_missing_entry_is_refused),
         cmocka_unit_test(map_and_unmap_are_required_exactly_for_mapped_access),
         cmocka_unit_test(read_and_write_come_together_and_for_access_none),
+        cmocka_unit_test(expose_and_conceal_come_together_and_beside_read_and_write),
         cmocka_unit_test(placement_that_does_not_exist_is_refused),
         cmocka_unit_test(null_arguments_are_refused),
         cmocka_unit_test(open_gets_zeroed_aligned_state_and_close_is_called_once),
