@@ -5,7 +5,7 @@
 
 set(kernel_folder "${PROJECT_SOURCE_DIR}/src/cuda/kernels")
 set(kernel_modules move map cast math math_complex reduce index product) # in the order of tnri_module
-set(kernel_headers contract.h common.cuh walk.cuh)
+set(kernel_headers contract.h common.cuh walk.cuh functions.cuh)
 set(kernel_made "${PROJECT_BINARY_DIR}/kernels")
 file(MAKE_DIRECTORY "${kernel_made}")
 

@@ -10,16 +10,35 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
     check_c_compiler_flag(-march=x86-64-v4 TENURE_COMPILER_KNOWS_V4)
     if(TENURE_COMPILER_KNOWS_V4)
         set(TENURE_HAS_X86_ISAS ON)
-        if(NOT TENURE_SANITIZE) # v2 has the baseline's vectors: there the baseline's kernels stand in for it (arena.h)
-            list(APPEND TENURE_ISAS v2)
-        endif()
-        list(APPEND TENURE_ISAS v3 v4)
+        list(APPEND TENURE_ISAS v2 v3 v4)
+    endif()
+endif()
+
+# The sets that programs built here can run here: tests know by it which one is the best, and a sanitizer's build, which goes
+# nowhere else and is slow to make, has no kernels beyond it. v2 has the baseline's vectors: such a build has none of its own.
+set(TENURE_RUNNABLE_ISAS ${TENURE_ISAS})
+if(TENURE_HAS_X86_ISAS AND NOT CMAKE_CROSSCOMPILING)
+    include(CheckCSourceRuns)
+    check_c_source_runs("int main(void) { return !(__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&
+        __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\")); }" TENURE_RUNS_V4)
+    check_c_source_runs("int main(void) { return !(__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")); }"
+        TENURE_RUNS_V3)
+    if(NOT TENURE_RUNS_V4)
+        list(REMOVE_ITEM TENURE_RUNNABLE_ISAS v4)
+    endif()
+    if(NOT TENURE_RUNS_V3)
+        list(REMOVE_ITEM TENURE_RUNNABLE_ISAS v3)
+    endif()
+    if(TENURE_SANITIZE)
+        set(TENURE_ISAS ${TENURE_RUNNABLE_ISAS})
+        list(REMOVE_ITEM TENURE_ISAS v2)
     endif()
 endif()
 
 # tenure_kernels(FILE...): one object library per set, tenure-kernels-<set>; TENURE_KERNEL_OBJECTS names all their objects.
 function(tenure_kernels)
     set(objects "")
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
     foreach(isa IN LISTS TENURE_ISAS)
         set(library tenure-kernels-${isa})
         add_library(${library} OBJECT ${ARGN})
@@ -35,7 +54,7 @@ function(tenure_kernels)
         # where little code is wanted.
         if(TENURE_SANITIZE OR TENURE_SMALL)
             target_compile_definitions(${library} PRIVATE TNRI_LOOPS_AS_WRITTEN)
-        else()
+        elseif(NOT CMAKE_C_FLAGS_${build_type} MATCHES "-O1") # whoever asks for that wants it made quickly
             target_compile_options(${library} PRIVATE -O3)
         endif()
         if(NOT isa STREQUAL baseline)

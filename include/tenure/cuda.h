@@ -178,6 +178,13 @@ TNR_API tnr_cuda_lane *tnr_cuda_device_lane(tnr_cuda_device *device, int number)
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_synchronize(tnr_cuda_device *device);
 
+/**
+ * Wait until all work that was given to the lane before this call is over, and for nothing else: with tnr_cuda_engine_lane, for an
+ * engine. Does not enter the lane; other threads go on meanwhile, in it too. Never needed for a result to be right: for clocks, and for
+ * errors of what ran before, which come out here. Tickets stay to be ended, and a download's elements arrive when its ticket is.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_lane_synchronize(tnr_cuda_lane *lane);
+
 /* ---- Domains --------------------------------------------------------------------------------------------------------------- */
 
 /** Kinds of a device's domains. */

@@ -325,18 +325,34 @@ const char *tnri_environment(tnri_word which);
 #define TNRI_ISA_JOIN(name, isa) TNRI_ISA_JOIN_(name, isa)
 #define TNRI_ISA_JOIN_(name, isa) name##_##isa
 #endif
-/* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED) /* one set less to compile */
-#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_v3, &name##_v4}
-#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v3, name##_v4
-#elif defined(TNRI_HAS_X86_ISAS)
-#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_v2, &name##_v3, &name##_v4}
-#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline, name##_v2, name##_v3, name##_v4
+/* Tables of the sets that this build has; for one that it has not, the next lower one stands in. */
+#if defined(TNRI_HAS_v2)
+#define TNRI_ISA_V2_OF(name) name##_v2
+#define TNRI_ISA_V2_TOO(name) , name##_v2
 #else
-#define TNRI_ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_baseline, &name##_baseline}
-#define TNRI_ISA_DECLARE(type, name) extern const type name##_baseline
+#define TNRI_ISA_V2_OF(name) name##_baseline
+#define TNRI_ISA_V2_TOO(name)
 #endif
-/* clang-format on */
+#if defined(TNRI_HAS_v3)
+#define TNRI_ISA_V3_OF(name) name##_v3
+#define TNRI_ISA_V3_TOO(name) , name##_v3
+#else
+#define TNRI_ISA_V3_OF(name) TNRI_ISA_V2_OF(name)
+#define TNRI_ISA_V3_TOO(name)
+#endif
+#if defined(TNRI_HAS_v4)
+#define TNRI_ISA_V4_OF(name) name##_v4
+#define TNRI_ISA_V4_TOO(name) , name##_v4
+#else
+#define TNRI_ISA_V4_OF(name) TNRI_ISA_V3_OF(name)
+#define TNRI_ISA_V4_TOO(name)
+#endif
+#define TNRI_ISA_TABLES(name)                                                                 \
+    {                                                                                         \
+        &name##_baseline, &TNRI_ISA_V2_OF(name), &TNRI_ISA_V3_OF(name), &TNRI_ISA_V4_OF(name) \
+    }
+#define TNRI_ISA_DECLARE(type, name) \
+    extern const type name##_baseline TNRI_ISA_V2_TOO(name) TNRI_ISA_V3_TOO(name) TNRI_ISA_V4_TOO(name)
 
 /* Does the hwloc that runs fit the one built in? TNR_OK where none is. */
 tnr_status tnri_hwloc_check(void);

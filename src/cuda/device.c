@@ -289,6 +289,14 @@ tnr_status tnr_cuda_synchronize(tnr_cuda_device *device)
     return left;
 }
 
+tnr_status tnr_cuda_lane_synchronize(tnr_cuda_lane *lane)
+{
+    static const char *const op = "cuda_lane_synchronize";
+    TNR_REQUIRE(lane != NULL, TNR_ERR_ARGUMENT, "%s: lane must not be NULL", op);
+    TNR_TRY(tnri_device_enter(op, lane->device));
+    return tnri_device_leave(lane->device, true, tnri_lane_wait(op, lane, lane->issued, true));
+}
+
 static tnr_status check_idle(const char *op, const tnr_cuda_device *device, bool domains_too)
 {
     TNR_REQUIRE(

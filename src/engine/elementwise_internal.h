@@ -34,15 +34,10 @@ typedef struct tnri_operation {
 } tnri_operation;
 
 /* Member `row` of the table `table` of every instruction set. */
-/* clang-format off */
-#if defined(TNRI_HAS_X86_ISAS) && defined(TNRI_SANITIZED)
-#define TNRI_ROWS(table, row) {table##_baseline.row, table##_baseline.row, table##_v3.row, table##_v4.row}
-#elif defined(TNRI_HAS_X86_ISAS)
-#define TNRI_ROWS(table, row) {table##_baseline.row, table##_v2.row, table##_v3.row, table##_v4.row}
-#else
-#define TNRI_ROWS(table, row) {table##_baseline.row, table##_baseline.row, table##_baseline.row, table##_baseline.row}
-#endif
-/* clang-format on */
+#define TNRI_ROWS(table, row)                                                                                 \
+    {                                                                                                         \
+        table##_baseline.row, TNRI_ISA_V2_OF(table).row, TNRI_ISA_V3_OF(table).row, TNRI_ISA_V4_OF(table).row \
+    }
 
 /* One operation from its checks to its end. Inputs beyond `inputs` are not looked at. */
 tnr_status tnri_elementwise_one(tnr_engine *engine, const tnri_operation *op, const tnr_view *a, tnri_target target);

@@ -14,7 +14,13 @@ static tnr_c64 rounded(tnr_dtype dtype, tnr_scalar scalar)
 {
     static const bool single[TNR_DTYPE_END] = {[TNR_F32] = true, [TNR_C32] = true};
     const tnr_c64 exact = {scalar.re, tnri_is_complex(dtype) ? scalar.im : 0.0};
-    return single[dtype] ? (tnr_c64){(double)(float)exact.re, (double)(float)exact.im} : exact;
+    if (!single[dtype]) {
+        return exact;
+    }
+    const volatile float re =
+        (float)exact.re; /* volatile: GCC 12 takes two neighbours to float and back by doing neither */
+    const volatile float im = (float)exact.im;
+    return (tnr_c64){re, im};
 }
 
 static bool is_real(tnr_c64 scalar, double value) { return scalar.re == value && scalar.im == 0.0; }

@@ -1,35 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "program.h"
+#include "program_internal.h"
 
-enum { TENSORS = 8, TICKETS = 4, MOST = 3000, PLACES = 5, HEAP = 4 };
-
-typedef struct owner {
-    tnr_tensor *tensor; /* NULL: none */
-    int place;          /* tnr_cuda_memory, or HEAP */
-    int64_t count;
-    bool known; /* model says what it holds */
-    int held;   /* tickets that use it */
-    int32_t model[MOST];
-} owner;
-
-typedef struct flight {
-    tnr_ticket *ticket;
-    int target;
-    int source;
-} flight;
-
-typedef struct program {
-    scene s;
-    uint64_t state;
-    owner owners[TENSORS];
-    flight flights[TICKETS];
-    tnr_tensor *strays[TENSORS]; /* in quarantine */
-    int stray_count;
-    program_answer answer;
-    bool faulty; /* failures may be */
-} program;
-
-static uint64_t roll(program *p, uint64_t below)
+uint64_t roll(program *p, uint64_t below)
 {
     p->state ^= p->state << 13;
     p->state ^= p->state >> 7;
@@ -37,15 +9,14 @@ static uint64_t roll(program *p, uint64_t below)
     return (p->state >> 9) % below;
 }
 
-static void complain(program *p, const char *what, long long number)
+void complain(program *p, const char *what, long long number)
 {
     if (p->answer.text[0] == '\0') {
         (void)snprintf(p->answer.text, sizeof(p->answer.text), "%s (%lld)", what, number);
     }
 }
 
-/* An answer that is no success must be explained by a fault. */
-static bool fine(program *p, tnr_status status, const char *call)
+bool fine(program *p, tnr_status status, const char *call)
 {
     if (status == TNR_OK) {
         return true;
@@ -60,20 +31,12 @@ static bool fine(program *p, tnr_status status, const char *call)
     return false;
 }
 
-static tnr_domain *domain_of(program *p, int place) { return place == HEAP ? p->s.heap : p->s.domain[place]; }
-static bool on_device(int place) { return place != HEAP && place != TNR_CUDA_PINNED; }
+tnr_domain *domain_of(program *p, int place) { return place == HEAP ? p->s.heap : p->s.domain[place]; }
+bool on_device(int place) { return place != HEAP && place != TNR_CUDA_PINNED; }
 
 /* ---- Layouts ----------------------------------------------------------------------------------------------------------------- */
 
-typedef struct layout {
-    int rank;
-    int64_t shape[4];
-    int64_t strides[4];
-    int64_t offset;
-} layout;
-
-/* A layout of this shape inside count elements: axes in any order, gaps, some backwards; compact where that does not fit. */
-static void any_layout(program *p, int rank, const int64_t *shape, int64_t count, layout *of)
+void any_layout(program *p, int rank, const int64_t *shape, int64_t count, layout *of)
 {
     int order[4] = {0, 1, 2, 3};
     of->rank = rank;
@@ -107,7 +70,7 @@ static void any_layout(program *p, int rank, const int64_t *shape, int64_t count
     }
 }
 
-static int64_t any_shape(program *p, int64_t most, int *rank, int64_t *shape)
+int64_t any_shape(program *p, int64_t most, int *rank, int64_t *shape)
 {
     int64_t count = 1;
     *rank = (int)roll(p, 4) + 1;
@@ -119,63 +82,117 @@ static int64_t any_shape(program *p, int64_t most, int *rank, int64_t *shape)
     return count;
 }
 
-static void model_copy(const layout *to, int32_t *target, const layout *from, const int32_t *source)
+void repeat(program *p, layout *of)
+{
+    if (of->rank > 0 && roll(p, 4) == 0) {
+        of->offset = of->strides[0] < 0 ? of->offset + of->strides[0] * (of->shape[0] - 1) : of->offset;
+        of->strides[0] = 0;
+    }
+}
+
+/* The next index, first axis fastest, and the elements at it; false after the last. */
+static bool next(int count, const layout *const *layouts, int64_t *index, int64_t *at)
+{
+    for (int axis = 0; axis < layouts[0]->rank; axis++) {
+        const int64_t extent = layouts[0]->shape[axis];
+        const bool over = ++index[axis] == extent;
+        for (int which = 0; which < count; which++) {
+            at[which] += layouts[which]->strides[axis] * (over ? 1 - extent : 1);
+        }
+        if (!over) {
+            return true;
+        }
+        index[axis] = 0;
+    }
+    return false;
+}
+
+static void model_copy(owner *target, const layout *to, const owner *source, const layout *from)
+{
+    const layout *const layouts[2] = {to, from};
+    const size_t width = target->width;
+    int64_t index[4] = {0};
+    int64_t at[2] = {to->offset, from->offset};
+    do {
+        memcpy(target->model + (size_t)at[0] * width, source->model + (size_t)at[1] * width, width);
+        target->unknown[at[0]] = source->unknown[at[1]];
+    } while (next(2, layouts, index, at));
+    target->tainted = target->tainted || source->tainted;
+}
+
+void taint(owner *of, const layout *at, bool unknown)
 {
     int64_t index[4] = {0};
-    int64_t t = to->offset;
-    int64_t f = from->offset;
-    for (;;) {
-        target[t] = source[f];
-        int axis = 0;
-        for (; axis < to->rank; axis++) {
-            t += to->strides[axis];
-            f += from->strides[axis];
-            if (++index[axis] < to->shape[axis]) {
-                break;
-            }
-            t -= to->strides[axis] * to->shape[axis];
-            f -= from->strides[axis] * from->shape[axis];
-            index[axis] = 0;
-        }
-        if (axis == to->rank) {
-            return;
-        }
-    }
+    int64_t place = at->offset;
+    do {
+        of->unknown[place] = unknown ? 1 : 0;
+    } while (next(1, &at, index, &place));
+    of->tainted = of->tainted || unknown;
 }
 
 /* ---- Steps --------------------------------------------------------------------------------------------------------------------- */
 
-/* Host tensor with fresh values, in heap or pinned memory; by a copy to the device where it is to be there. */
-static void release_or_stray(program *p, tnr_tensor *tensor);
+/* Whole numbers, half of the time small ones. */
+static void fresh(program *p, owner *of)
+{
+    const bool small = of->dtype != TNR_I32 || roll(p, 2) == 0;
+    const uint64_t range = small ? 9 : UINT64_C(1) << 30;
+    of->bound = (double)range;
+    of->tainted = false;
+    memset(of->unknown, 0, (size_t)of->count);
+    for (int64_t at = 0; at < of->count; at++) {
+        const int64_t value = (int64_t)roll(p, range) - (small ? 3 : 0);
+        const double parts[2] = {(double)value, (double)(value / 2)};
+        const int32_t narrow = (int32_t)value;
+        const void *from = of->dtype == TNR_I32 ? (const void *)&narrow : (const void *)parts;
+        memcpy(of->model + (size_t)at * of->width, of->dtype == TNR_I64 ? (const void *)&value : from, of->width);
+    }
+}
 
+void adopt(program *p, owner *of, tnr_tensor *tensor, int place, tnr_dtype dtype, int64_t count, double bound)
+{
+    of->tensor = tensor;
+    of->place = place;
+    of->dtype = dtype;
+    of->width = tnr_dtype_size(dtype);
+    of->count = count;
+    of->bound = bound;
+    of->held = 0;
+    of->tainted = false;
+    memset(of->unknown, 0, (size_t)count);
+    OK(tnr_tensor_adopt(p->s.heap, dtype, 1, &count, of->model, (uint64_t)count * of->width, NULL, NULL, &of->shadow));
+}
+
+/* Host tensor with fresh values, in heap or pinned memory; by a copy to the device where it is to be there. */
 static void make(program *p, owner *of)
 {
-    of->count = 1 + (int64_t)roll(p, roll(p, 3) == 0 ? MOST : 60);
+    static const tnr_dtype dtypes[8] = {TNR_I32, TNR_F64, TNR_I32, TNR_F64, TNR_I32, TNR_C64, TNR_I32, TNR_I64};
+    of->dtype = dtypes[roll(p, 8)];
+    of->width = tnr_dtype_size(of->dtype);
+    of->count = 1 + (int64_t)roll(p, roll(p, 3) == 0 ? BYTES / of->width : 60);
     of->place = (int)roll(p, PLACES);
-    of->held = 0;
-    of->known = true;
-    for (int64_t at = 0; at < of->count; at++) {
-        of->model[at] = (int32_t)roll(p, 1U << 30);
-    }
+    fresh(p, of);
     tnr_tensor *host = NULL;
     const int first = on_device(of->place) ? HEAP : of->place;
     if (!fine(p,
-              tnr_tensor_from_column_major(domain_of(p, first), TNR_I32, 1, &of->count, of->model,
-                                           (uint64_t)of->count * 4, &host),
+              tnr_tensor_from_column_major(domain_of(p, first), of->dtype, 1, &of->count, of->model,
+                                           (uint64_t)of->count * of->width, &host),
               "make")) {
         return;
     }
-    if (!on_device(of->place)) {
-        of->tensor = host;
-        return;
+    tnr_tensor *made = host;
+    if (on_device(of->place)) {
+        const tnr_view view = view_of(host);
+        made = NULL;
+        (void)fine(p, tnr_cuda_upload(p->s.lane[roll(p, 2)], &view, domain_of(p, of->place), &made), "upload");
+        release_or_stray(p, host);
     }
-    const tnr_view view = view_of(host);
-    (void)fine(p, tnr_cuda_upload(p->s.lane[roll(p, 2)], &view, domain_of(p, of->place), &of->tensor), "upload");
-    release_or_stray(p, host);
+    if (made != NULL) {
+        adopt(p, of, made, of->place, of->dtype, of->count, of->bound);
+    }
 }
 
-/* Nobody else uses it, but after a fault the device may. */
-static void release_or_stray(program *p, tnr_tensor *tensor)
+void release_or_stray(program *p, tnr_tensor *tensor)
 {
     if (tnr_tensor_release(&tensor) == TNR_OK) {
         return;
@@ -187,14 +204,30 @@ static void release_or_stray(program *p, tnr_tensor *tensor)
     p->strays[p->stray_count++] = tensor;
 }
 
-static void drop(program *p, owner *of)
+/* False: the library does not let go of it now. */
+static bool drop(owner *of)
 {
     tnr_tensor *tensor = of->tensor;
-    if (tnr_tensor_release(&tensor) == TNR_OK) {
-        of->tensor = NULL;
-    } else if (!p->faulty) {
-        complain(p, "release refused", of->place);
+    if (tnr_tensor_release(&tensor) != TNR_OK) {
+        return false;
     }
+    of->tensor = NULL;
+    OK(tnr_tensor_release(&of->shadow));
+    return true;
+}
+
+/* Numbers, so that both zeros are one. */
+static bool same(const owner *of, const char *data, int64_t at)
+{
+    const size_t byte = (size_t)at * of->width;
+    if (of->dtype != TNR_F64 && of->dtype != TNR_C64) {
+        return memcmp(data + byte, of->model + byte, of->width) == 0;
+    }
+    double a[2] = {0.0, 0.0};
+    double b[2] = {0.0, 0.0};
+    memcpy(a, data + byte, of->width);
+    memcpy(b, of->model + byte, of->width);
+    return a[0] == b[0] && a[1] == b[1];
 }
 
 static void compare(program *p, const owner *of, const tnr_view *view)
@@ -204,7 +237,7 @@ static void compare(program *p, const owner *of, const tnr_view *view)
         return;
     }
     for (int64_t at = 0; at < of->count; at++) {
-        if (((const int32_t *)map.data)[at] != of->model[at]) {
+        if (of->unknown[at] == 0 && !same(of, map.data, at)) {
             p->answer.wrong++;
             complain(p, "wrong value at", at);
             break;
@@ -215,9 +248,6 @@ static void compare(program *p, const owner *of, const tnr_view *view)
 
 static void verify(program *p, owner *of)
 {
-    if (!of->known) {
-        return;
-    }
     const tnr_view view = view_of(of->tensor);
     if (!on_device(of->place) || (of->place == TNR_CUDA_MANAGED && roll(p, 2) == 0)) {
         compare(p, of, &view);
@@ -239,15 +269,12 @@ static void scribble(program *p, owner *of)
 {
     tnr_write_map map;
     const tnr_view_mut view = view_mut_of(of->tensor);
-    if (of->place == TNR_CUDA_POOL || of->place == TNR_CUDA_PLAIN ||
+    if ((on_device(of->place) && of->place != TNR_CUDA_MANAGED) || of->dtype == TNR_BOOL ||
         !fine(p, tnr_map_write(&view, &map), "map_write")) {
         return;
     }
-    for (int64_t at = 0; at < of->count; at++) {
-        of->model[at] = (int32_t)roll(p, 1U << 30);
-        ((int32_t *)map.data)[at] = of->model[at];
-    }
-    of->known = true;
+    fresh(p, of);
+    memcpy(map.data, of->model, (size_t)of->count * of->width);
     OK(tnr_unmap_write(&map));
 }
 
@@ -264,16 +291,13 @@ static void copy(program *p, int to, int from, flight *ticket)
     int64_t shape[4];
     tnr_view view;
     tnr_view_mut view_mut;
-    if (!on_device(target->place) && !on_device(source->place)) {
+    if ((!on_device(target->place) && !on_device(source->place)) || target->dtype != source->dtype) {
         return;
     }
     (void)any_shape(p, target->count < source->count ? target->count : source->count, &rank, shape);
     any_layout(p, rank, shape, target->count, &t);
     any_layout(p, rank, shape, source->count, &f);
-    if (roll(p, 4) == 0 && rank > 0) { /* a broadcast source */
-        f.offset = f.strides[0] < 0 ? f.offset + f.strides[0] * (shape[0] - 1) : f.offset;
-        f.strides[0] = 0;
-    }
+    repeat(p, &f);
     OK(tnr_tensor_region_mut(target->tensor, rank, shape, t.strides, t.offset, &view_mut));
     OK(tnr_tensor_region(source->tensor, rank, shape, f.strides, f.offset, &view));
     const int way = !on_device(source->place) ? 0 : !on_device(target->place) ? 1 : 2;
@@ -283,12 +307,13 @@ static void copy(program *p, int to, int from, flight *ticket)
     const tnr_status status =
         ticket != NULL ? starts[way](lane, &view, &view_mut, &ticket->ticket) : copies[way](lane, &view, &view_mut);
     if (!fine(p, status, "copy")) {
-        target->known = false;
+        taint(target, &t, true);
         return;
     }
-    target->known = target->known && source->known;
-    model_copy(&t, target->model, &f, source->model);
+    model_copy(target, &t, source, &f);
+    target->bound = target->bound > source->bound ? target->bound : source->bound;
     if (ticket != NULL) {
+        ticket->at = t;
         ticket->target = to;
         ticket->source = from;
         target->held++;
@@ -307,7 +332,7 @@ static void end_ticket(program *p, flight *of, bool wait)
     p->owners[of->target].held--;
     p->owners[of->source].held--;
     if (!fine(p, status, "ticket")) {
-        p->owners[of->target].known = false;
+        taint(&p->owners[of->target], &of->at, true);
     }
 }
 
@@ -318,9 +343,13 @@ static void step(program *p)
     flight *ticket = &p->flights[roll(p, TICKETS)];
     owner *of = &p->owners[at];
     owner *source = &p->owners[from];
-    const uint64_t what = roll(p, 16);
+    const uint64_t what = roll(p, 28);
     if (what < 3 && ticket->ticket != NULL) {
         end_ticket(p, ticket, what == 0);
+        return;
+    }
+    if (what >= 16) {
+        engine_step(p);
         return;
     }
     if (of->tensor == NULL) {
@@ -333,7 +362,9 @@ static void step(program *p)
     if (what < 11 && source->tensor != NULL && from != at && source->held == 0) {
         copy(p, at, from, what < 7 && ticket->ticket == NULL ? ticket : NULL);
     } else if (what < 13) {
-        drop(p, of);
+        if (!drop(of) && !p->faulty) {
+            complain(p, "release refused", of->place);
+        }
     } else if (what < 15) {
         verify(p, of);
     } else {
@@ -365,13 +396,11 @@ static void finish(program *p)
 static void close_all(program *p)
 {
     tnr_cuda_statistics counts = scene_counts(&p->s);
+    engines_end(p);
     for (int round = 0; round < 2; round++) {
         for (int at = 0; at < TENSORS; at++) {
             if (p->owners[at].tensor != NULL) {
-                tnr_tensor *tensor = p->owners[at].tensor;
-                if (tnr_tensor_release(&tensor) == TNR_OK) {
-                    p->owners[at].tensor = NULL;
-                }
+                (void)drop(&p->owners[at]);
             }
         }
         while (p->stray_count > 0 && tnr_tensor_release(&p->strays[p->stray_count - 1]) == TNR_OK) {
@@ -444,12 +473,12 @@ program_answer program_run(uint64_t seed, int steps, const program_fault *fault)
         fake->fail_fatal = fault->fatal;
         fake->fail_for_ever = fault->for_ever;
         fake->fail_entry = fault->entry;
-        fake->drop_waits = fault->drop_waits;
-        fake->false_ready = fault->false_ready;
-        fake->skip_pop = fault->skip_pop;
+        fake->planted = fault->planted;
+        p.loss = fault->loss;
         p.faulty = fault->at != 0;
     }
     const uint64_t before = fake != NULL ? fake->calls : 0;
+    engines_begin(&p);
     for (int at = 0; at < steps; at++) {
         step(&p);
     }

@@ -139,11 +139,11 @@ static void barriers_that_do_nothing(void **state)
     NEEDS_FAKE();
     launching of;
     launching_begin(&of, 52);
-    scene_fake()->no_barriers = true;
+    scene_fake()->planted.no_barriers = true;
     assert_false(turn_is_right(&of));
     assert_false(sum_is_right(&of));
     assert_false(product_is_right(&of));
-    scene_fake()->no_barriers = false;
+    scene_fake()->planted.no_barriers = false;
     launching_end(&of);
 }
 
@@ -153,9 +153,9 @@ static void a_thread_is_left_out(void **state)
     NEEDS_FAKE();
     launching of;
     launching_begin(&of, 53);
-    scene_fake()->lost_thread = true;
+    scene_fake()->planted.lost_thread = true;
     assert_false(fill_is_right(&of));
-    scene_fake()->lost_thread = false;
+    scene_fake()->planted.lost_thread = false;
     launching_end(&of);
 }
 

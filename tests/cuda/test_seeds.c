@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random programs over many orders of streams, and again each with faults at random calls: no wrong value, no leak that is not
- * counted, nothing done to freed memory, no hang. TENURE_TEST_SEED: the first seed; TENURE_TEST_CUDA_SEEDS: how many (1000).
+ * counted, nothing done to freed memory, no hang. TENURE_TEST_SEED: the first seed; TENURE_TEST_CUDA_SEEDS: how many (1000; 40 under sanitizers, 20 on a device).
  */
 #include "program.h"
 
-enum { STEPS = 60 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum { STEPS = 90 };
 
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
@@ -14,7 +25,10 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 }
 
 static uint64_t first(void) { return number_of("TENURE_TEST_SEED", 1); }
-static uint64_t many(void) { return number_of("TENURE_TEST_CUDA_SEEDS", scene_fake() != NULL ? 1000 : 20); }
+static uint64_t many(void)
+{
+    return number_of("TENURE_TEST_CUDA_SEEDS", scene_fake() == NULL ? 20 : SANITIZED ? 40 : 1000);
+}
 
 static void expect_nothing(uint64_t seed, const program_answer *answer)
 {
@@ -28,11 +42,18 @@ static void expect_nothing(uint64_t seed, const program_answer *answer)
 static void seeds(void **state)
 {
     (void)state;
+    uint64_t operations = 0;
+    uint64_t refused = 0;
     for (uint64_t seed = first(); seed < first() + many(); seed++) {
         const program_answer answer = program_run(seed, STEPS, NULL);
         expect_nothing(seed, &answer);
         assert_int_equal(answer.failed, 0);
+        operations += (uint64_t)answer.operations;
+        refused += (uint64_t)answer.refused;
     }
+    print_message("%llu seeds, %llu operations of engines, %llu refused\n", (unsigned long long)many(),
+                  (unsigned long long)operations, (unsigned long long)refused);
+    assert_true(operations > 20 * many() && refused < operations / 4);
 }
 
 static void seeds_with_faults(void **state)
@@ -85,7 +106,17 @@ static void seeds_with_lasting_faults(void **state)
                                           "cuCtxPushCurrent_v2",
                                           "cuLaunchKernel",
                                           "cuModuleLoadData",
-                                          "cuMemAlloc_v2"};
+                                          "cuMemAlloc_v2",
+                                          "cuMemAllocManaged",
+                                          "cuMemcpyHtoDAsync_v2",
+                                          "cuMemPoolTrimTo",
+                                          "cuModuleGetFunction",
+                                          "cublasCreate_v2",
+                                          "cublasSetStream_v2",
+                                          "cublasSetWorkspace_v2",
+                                          "cublasDestroy_v2",
+                                          "cublasDgemm_v2",
+                                          "cublasZgemm_v2"};
     for (uint64_t seed = first(); seed < first() + many(); seed++) {
         uint64_t dice = seed * 0x9E3779B97F4A7C15U;
         program_fault fault = {.at = 1 + (dice >> 40) % 20, .code = 1, .for_ever = true};

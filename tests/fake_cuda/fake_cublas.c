@@ -15,6 +15,7 @@ typedef struct fake_handle {
     fake_object object;
     CUstream stream;
     uint64_t workspace;
+    uint64_t workspace_bytes;
 } fake_handle;
 
 typedef struct fake_gemm {
@@ -26,7 +27,10 @@ typedef struct fake_gemm {
     uint64_t a, b, c;
     int64_t a_column, b_column, c_column;
     int64_t a_item, b_item, c_item, items;
+    uint64_t workspace, workspace_bytes;
 } fake_gemm;
+
+enum { SCRIBBLED = 4096, SCRIBBLE = 0xB7 };
 
 static void get(const fake_gemm *g, uint64_t base, int64_t at, bool conjugate, double *to)
 {
@@ -72,6 +76,11 @@ static void run_gemm(void *const *values)
 {
     fake_gemm g;
     memcpy(&g, values[0], sizeof(g));
+    /* the workspace is its own meanwhile */
+    const uint64_t bytes = g.workspace_bytes < SCRIBBLED ? g.workspace_bytes : SCRIBBLED;
+    for (uint64_t at = 0; at < bytes; at++) {
+        *fake_device_bytes(g.workspace + at, 1, 1) = (char)SCRIBBLE;
+    }
     const bool reads = g.alpha[0] != 0.0 || g.alpha[1] != 0.0;
     for (int64_t at = 0; at < g.items * g.n * g.m; at++) {
         const int64_t i = at % g.m;
@@ -120,6 +129,8 @@ static int enqueue(fake_handle *handle, fake_gemm *g, const void *alpha, const v
     if (g->m == 0 || g->n == 0 || g->items == 0) {
         return CUBLAS_SUCCESS;
     }
+    g->workspace = handle->workspace;
+    g->workspace_bytes = handle->workspace_bytes;
     fake_op *op = fake_op_new();
     op->what = FAKE_LAUNCH;
     op->kernel = &gemm_kernel;
@@ -166,7 +177,8 @@ CUresult cublasSetStream_v2(void *handle, CUstream stream)
     if (of == NULL) {
         return fake_leave((CUresult)CUBLAS_NOT_INITIALIZED);
     }
-    of->stream = stream;
+    fake_stream *found = fake_find(FAKE_STREAM, stream, "a handle is given a stream that is none");
+    of->stream = fake.planted.stray_blas && found != NULL ? (CUstream)fake_stray(found) : stream;
     of->workspace = 0; /* as cuBLAS does */
     return fake_leave(CUDA_SUCCESS);
 }
@@ -181,7 +193,8 @@ CUresult cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
         fake_blame(&fake.misuse, "a workspace that is no device memory, or not aligned");
         return fake_leave((CUresult)CUBLAS_INVALID_VALUE);
     }
-    of->workspace = address;
+    of->workspace = fake.planted.lost_workspace ? 0 : address;
+    of->workspace_bytes = bytes;
     return fake_leave(CUDA_SUCCESS);
 }
 

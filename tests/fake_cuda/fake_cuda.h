@@ -8,6 +8,7 @@
  *   Copies from pageable memory read it when they are called, to pageable memory are over when they return, and with
  *   page-locked memory touch it when they run: as a device does.
  * - Everything that is done to freed, foreign, unborn or never known memory, streams, events and contexts is counted.
+ * - Large allocations are sparse: what nobody touches takes no memory of the host's, and is not poisoned but at both ends.
  * - Any call can be made to fail: by its number, by its name, once or for ever; and hooks make it behave as if the library had
  *   forgotten a call, so that tests can prove that they notice.
  */
@@ -16,6 +17,20 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Planted bugs: as if the library forgot something, or did it elsewhere. */
+typedef struct fake_plants {
+    bool drop_waits;     /* cuStreamWaitEvent does nothing */
+    bool false_ready;    /* queries and waits say that it is over */
+    bool hollow_waits;   /* waits of the host return at once; queries are answered truly */
+    bool skip_pop;       /* cuCtxPopCurrent does nothing */
+    bool stray_launches; /* kernels, ... */
+    bool stray_events;   /* ... events, ... */
+    bool stray_blas;     /* ... and what cuBLAS makes, go in another stream of the context */
+    bool lost_workspace; /* cublasSetWorkspace does nothing */
+    bool no_barriers;    /* __syncthreads does nothing */
+    bool lost_thread;    /* the last thread of the last block does not run */
+} fake_plants;
 
 typedef struct fake_cuda {
     /* What there is: before the driver is looked at. */
@@ -30,7 +45,8 @@ typedef struct fake_cuda {
     uint64_t memory_bytes; /* of each device */
     /* How it behaves. */
     uint64_t seed;
-    unsigned eagerness; /* of 256: how often a call lets some stream go on */
+    uint64_t first_block; /* of kernels' grids: those before it do not run */
+    unsigned eagerness;   /* of 256: how often a call lets some stream go on */
     /* Faults: the fail_at-th call from when it is set, of those named fail_entry (NULL: all), answers fail_code. */
     uint64_t fail_at;
     const char *fail_entry;
@@ -38,12 +54,7 @@ typedef struct fake_cuda {
     bool fail_for_ever; /* and so does every such call after it */
     bool fail_fatal;    /* the context is dead from then on */
     bool unloading;     /* every call answers CUDA_ERROR_DEINITIALIZED */
-    /* Planted bugs. */
-    bool drop_waits;  /* cuStreamWaitEvent does nothing */
-    bool false_ready; /* queries and waits say that it is over */
-    bool skip_pop;    /* cuCtxPopCurrent does nothing */
-    bool no_barriers; /* __syncthreads does nothing */
-    bool lost_thread; /* the last thread of the last block does not run */
+    fake_plants planted;
     /* Counts. */
     uint64_t calls;
     uint64_t faults; /* that were fired */

@@ -2,18 +2,28 @@
 /*
  * The fake's device: runs a kernel's threads on the host.
  *
- * All threads of a block are fibers of one stack each. Between two barriers they run in an order that is drawn anew, each to its next
+ * All threads of a block are fibers of one stack each, which are kept; switching is a jump, without a call of the system. Between two barriers they run in an order that is drawn anew, each to its next
  * barrier or to its end; a thread that ends while others wait at a barrier is blamed. Kernels without barriers are called thread by
  * thread.
  */
 #include "fake_device.h"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdlib>
 
 #include "fake_launch.h"
 
+/* Clang's way of telling; GCC defines these itself. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#if __has_feature(thread_sanitizer) && !defined(__SANITIZE_THREAD__)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -33,7 +43,8 @@ fake_kernel *kernels;
 const size_t STACK = 256 * 1024;
 
 struct fiber {
-    ucontext_t context;
+    ucontext_t begin; /* how it comes onto its stack, once */
+    jmp_buf at;       /* and where it left off */
     char *stack;
     bool ended;
 #if defined(__SANITIZE_THREAD__)
@@ -42,7 +53,7 @@ struct fiber {
 };
 
 fiber fibers[FAKE_THREADS];
-ucontext_t home;
+jmp_buf home;
 bool in_fiber;
 const fake_kernel *running;
 void *const *running_values;
@@ -56,68 +67,73 @@ void *home_known;
 #endif
 
 /* From a fiber back to the loop over fibers. */
-void go_home(fiber *from, bool for_ever)
+void go_home(fiber *from)
 {
 #if defined(__SANITIZE_ADDRESS__)
     void *saved = nullptr;
-    __sanitizer_start_switch_fiber(for_ever ? nullptr : &saved, home_stack, home_bytes);
+    __sanitizer_start_switch_fiber(&saved, home_stack, home_bytes);
 #endif
+    if (_setjmp(from->at) == 0) {
 #if defined(__SANITIZE_THREAD__)
-    __tsan_switch_to_fiber(home_known, 0);
+        __tsan_switch_to_fiber(home_known, 0);
 #endif
-    if (for_ever) {
-        from->ended = true;
-        setcontext(&home);
+        _longjmp(home, 1);
     }
-    swapcontext(&from->context, &home);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(saved, &home_stack, &home_bytes);
 #endif
 }
 
+/* One thread number of all blocks and launches. */
 void body()
 {
     fiber *const self = &fibers[threadIdx.x];
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(nullptr, &home_stack, &home_bytes);
 #endif
-    running->call(running_values);
-    go_home(self, true);
+    for (;;) {
+        running->call(running_values);
+        self->ended = true;
+        go_home(self);
+    }
+}
+
+void make(fiber *made)
+{
+    made->stack = static_cast<char *>(std::malloc(STACK));
+#if defined(__SANITIZE_THREAD__)
+    made->known = __tsan_create_fiber(0);
+#endif
+    getcontext(&made->begin);
+    made->begin.uc_stack.ss_sp = made->stack;
+    made->begin.uc_stack.ss_size = STACK;
+    made->begin.uc_link = nullptr;
+    makecontext(&made->begin, body, 0);
 }
 
 void go_on(unsigned thread)
 {
-    threadIdx.x = thread;
     fiber *const to = &fibers[thread];
+    const bool fresh = to->stack == nullptr;
+    threadIdx.x = thread;
+    if (fresh) {
+        make(to);
+    }
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&home_fake_stack, to->stack, STACK);
 #endif
+    if (_setjmp(home) == 0) {
 #if defined(__SANITIZE_THREAD__)
-    __tsan_switch_to_fiber(to->known, 0);
+        __tsan_switch_to_fiber(to->known, 0);
 #endif
-    swapcontext(&home, &to->context);
+        if (fresh) {
+            setcontext(&to->begin);
+        }
+        _longjmp(to->at, 1);
+    }
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(home_fake_stack, nullptr, nullptr);
 #endif
-}
-
-void begin(fiber *made)
-{
-    if (made->stack == nullptr) {
-        made->stack = static_cast<char *>(std::malloc(STACK));
-    }
-#if defined(__SANITIZE_THREAD__)
-    home_known = __tsan_get_current_fiber();
-    if (made->known == nullptr) {
-        made->known = __tsan_create_fiber(0);
-    }
-#endif
-    made->ended = false;
-    getcontext(&made->context);
-    made->context.uc_stack.ss_sp = made->stack;
-    made->context.uc_stack.ss_size = STACK;
-    made->context.uc_link = nullptr;
-    makecontext(&made->context, body, 0);
 }
 
 /* One block, from barrier to barrier. */
@@ -126,8 +142,11 @@ void run_fibers()
     unsigned order[FAKE_THREADS];
     for (unsigned i = 0; i < FAKE_THREADS; i++) {
         order[i] = i;
-        begin(&fibers[i]);
+        fibers[i].ended = false;
     }
+#if defined(__SANITIZE_THREAD__)
+    home_known = __tsan_get_current_fiber();
+#endif
     in_fiber = true;
     unsigned ended = 0;
     while (ended < FAKE_THREADS) {
@@ -190,7 +209,7 @@ void __syncthreads()
         return;
     }
     const unsigned self = threadIdx.x;
-    go_home(&fibers[self], false);
+    go_home(&fibers[self]);
     threadIdx.x = self;
 }
 
@@ -199,15 +218,19 @@ char *fake_touch(const char *address, size_t bytes, size_t alignment)
     return fake_device_bytes((uint64_t)(uintptr_t)address, bytes, alignment);
 }
 
+void fake_blame_division() { fake_device_blame("a kernel divides whole numbers by zero"); }
+
 void fake_device_run(const fake_kernel *kernel, unsigned blocks, void *const *values)
 {
     running = kernel;
     running_values = values;
     gridDim.x = blocks;
     const bool fiberwise = has_barriers(kernel->name);
-    const unsigned turn = (unsigned)(fake_device_random() % blocks); /* blocks come in no order either */
-    for (unsigned block = 0; block < blocks; block++) {
-        blockIdx.x = (block + turn) % blocks;
+    const unsigned first = (unsigned)fake_device_first_block();
+    const unsigned left = blocks > first ? blocks - first : 0;
+    const unsigned turn = (unsigned)(fake_device_random() % (left > 0 ? left : 1)); /* blocks come in no order either */
+    for (unsigned block = 0; block < left; block++) {
+        blockIdx.x = first + (block + turn) % left;
         if (fiberwise) {
             run_fibers();
             continue;

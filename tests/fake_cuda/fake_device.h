@@ -31,6 +31,17 @@ void __syncthreads();
 /* Where these bytes of the device are now; somewhere else, and blame, when they may not be touched. */
 char *fake_touch(const char *address, size_t bytes, size_t alignment);
 
+/* Devices go on after a division by zero, hosts do not. */
+void fake_blame_division();
+template <class T> inline T fake_divisor(T divisor)
+{
+    if (divisor == 0) {
+        fake_blame_division();
+        return 1;
+    }
+    return divisor;
+}
+
 static inline uint64_t __umul64hi(uint64_t a, uint64_t b)
 {
     const uint64_t low_a = (uint32_t)a;

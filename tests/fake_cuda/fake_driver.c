@@ -381,7 +381,7 @@ FAKE_API CUresult cuCtxPopCurrent(CUcontext *context)
         return fake_leave(CUDA_ERROR_INVALID_CONTEXT);
     }
     *context = stack[depth - 1];
-    depth -= fake.skip_pop ? 0 : 1;
+    depth -= fake.planted.skip_pop ? 0 : 1;
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -428,7 +428,7 @@ FAKE_API CUresult cuStreamQuery(CUstream handle)
     if (stream == NULL || !is_here(&stream->object)) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    return fake_leave(stream->first == NULL || fake.false_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+    return fake_leave(stream->first == NULL || fake.planted.false_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
 FAKE_API CUresult cuStreamSynchronize(CUstream handle)
@@ -438,7 +438,7 @@ FAKE_API CUresult cuStreamSynchronize(CUstream handle)
     if (stream == NULL || !is_here(&stream->object)) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    const bool over = fake.false_ready || fake_run_stream(stream);
+    const bool over = fake.planted.false_ready || fake.planted.hollow_waits || fake_run_stream(stream);
     return fake_leave(over ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
@@ -451,7 +451,7 @@ FAKE_API CUresult cuStreamWaitEvent(CUstream handle, CUevent behind, unsigned fl
     if (stream == NULL || event == NULL || !is_here(&stream->object)) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    if (!fake.drop_waits) {
+    if (!fake.planted.drop_waits) {
         fake_op *op = fake_op_new();
         op->what = FAKE_WAIT;
         op->event = event;
@@ -459,6 +459,16 @@ FAKE_API CUresult cuStreamWaitEvent(CUstream handle, CUevent behind, unsigned fl
         fake_push(stream, op);
     }
     return fake_leave(CUDA_SUCCESS);
+}
+
+fake_stream *fake_stray(fake_stream *stream)
+{
+    for (fake_object *at = fake_objects; at != NULL; at = at->next) {
+        if (at->kind == FAKE_STREAM && at->alive && at->device == stream->object.device && at != &stream->object) {
+            return (fake_stream *)at;
+        }
+    }
+    return stream;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------------------------------------------------- */
@@ -494,7 +504,7 @@ FAKE_API CUresult cuEventRecord(CUevent handle, CUstream behind)
     op->what = FAKE_RECORD;
     op->event = event;
     op->number = ++event->recorded;
-    fake_push(stream, op);
+    fake_push(fake.planted.stray_events ? fake_stray(stream) : stream, op);
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -508,7 +518,7 @@ FAKE_API CUresult cuEventQuery(CUevent handle)
     if (fake_random() % 8 == 0) { /* so that asking long enough helps */
         (void)fake_run_event(event, event->recorded);
     }
-    return fake_leave(event->done >= event->recorded || fake.false_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+    return fake_leave(event->done >= event->recorded || fake.planted.false_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
 FAKE_API CUresult cuEventSynchronize(CUevent handle)
@@ -518,6 +528,6 @@ FAKE_API CUresult cuEventSynchronize(CUevent handle)
     if (event == NULL) {
         return fake_leave(CUDA_ERROR_INVALID_HANDLE);
     }
-    const bool over = fake.false_ready || fake_run_event(event, event->recorded);
+    const bool over = fake.planted.false_ready || fake.planted.hollow_waits || fake_run_event(event, event->recorded);
     return fake_leave(over ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_TIMEOUT);
 }

@@ -59,7 +59,8 @@ typedef struct fake_memory {
     fake_object object;
     uint64_t address;
     uint64_t bytes;
-    char *shadow; /* where the bytes are */
+    char *shadow;   /* where the bytes are */
+    uint64_t taken; /* of them */
     fake_pool *pool;
     bool managed;
     bool born;  /* the stream has come to its allocation */
@@ -111,6 +112,8 @@ CUresult fake_leave(CUresult code);
     if (!fake_enter((entry), (needs), &code_)) \
     return code_
 
+/* Another stream of the same context, for planted bugs; the same when there is none. */
+fake_stream *fake_stray(fake_stream *stream);
 /* Device of the current context; -1: none. */
 int fake_current(void);
 uint64_t fake_random(void);

@@ -92,7 +92,7 @@ FAKE_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
     op->kernel = (const fake_kernel *)(uintptr_t)function;
     op->number = grid_x;
     take_parameters(op, parameters);
-    fake_push(stream, op);
+    fake_push(fake.planted.stray_launches ? fake_stray(stream) : stream, op);
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -129,8 +129,9 @@ char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment)
 }
 
 uint64_t fake_device_random(void) { return fake_random(); }
-bool fake_device_has_barriers(void) { return !fake.no_barriers; }
-bool fake_device_loses_a_thread(void) { return fake.lost_thread; }
+uint64_t fake_device_first_block(void) { return fake.first_block; }
+bool fake_device_has_barriers(void) { return !fake.planted.no_barriers; }
+bool fake_device_loses_a_thread(void) { return fake.planted.lost_thread; }
 void fake_device_blame(const char *what) { fake_blame(&fake.misuse, what); }
 
 void fake_run_kernel(const fake_op *op)

@@ -35,6 +35,7 @@ char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment);
 uint64_t fake_device_random(void);
 /* Mistakes that tests plant. */
 bool fake_device_has_barriers(void);
+uint64_t fake_device_first_block(void);
 bool fake_device_loses_a_thread(void);
 void fake_device_blame(const char *what);
 

@@ -7,8 +7,8 @@
 
 #include "fake_internal.h"
 
-enum { FRESH = 0xCB, GONE = 0xDD, GAP = 4096 };
-#define RANGE (UINT64_C(1) << 36)
+enum { FRESH = 0xCB, GONE = 0xDD, GAP = 4096, PAGE = 4096, SPARSE_FROM = 1 << 20, ENDS = 1 << 16 };
+#define RANGE (UINT64_C(1) << 37)
 
 static char *forbidden; /* RANGE bytes that nobody may touch */
 static uint64_t next;
@@ -20,6 +20,39 @@ void fake_memory_reset(void)
         forbidden = range == MAP_FAILED ? NULL : range;
     }
     next = GAP;
+}
+
+/* ---- Bytes ------------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+/* NULL when there is no room. */
+static char *bytes_take(uint64_t bytes)
+{
+    if (bytes < SPARSE_FROM) {
+        return aligned_alloc(PAGE, pages(bytes));
+    }
+    void *taken = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return taken == MAP_FAILED ? NULL : taken;
+}
+
+static void bytes_give(char *taken, uint64_t bytes)
+{
+    if (bytes < SPARSE_FROM || taken == NULL) {
+        free(taken);
+    } else {
+        (void)munmap(taken, pages(bytes));
+    }
+}
+
+static void poison(char *taken, uint64_t bytes, int with)
+{
+    if (bytes < SPARSE_FROM) {
+        memset(taken, with, bytes);
+    } else {
+        memset(taken, with, ENDS);
+        memset(taken + bytes - ENDS, with, ENDS);
+    }
 }
 
 bool fake_memory_is_forbidden(uint64_t address)
@@ -59,11 +92,17 @@ static fake_memory *find_memory(uint64_t address, fake_kind kind)
 
 static fake_memory *make_memory(uint64_t bytes, bool managed)
 {
+    char *shadow = bytes_take(bytes);
+    if (shadow == NULL || bytes > RANGE - next) {
+        bytes_give(shadow, bytes);
+        return NULL;
+    }
     fake_memory *made = fake_new(FAKE_MEMORY, fake_current(), sizeof(fake_memory));
     made->bytes = bytes;
+    made->taken = bytes;
     made->managed = managed;
-    made->shadow = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    memset(made->shadow, FRESH, bytes);
+    made->shadow = shadow;
+    poison(shadow, bytes, FRESH);
     if (managed) {
         made->address = (uint64_t)(uintptr_t)made->shadow;
     } else {
@@ -77,7 +116,7 @@ static fake_memory *make_memory(uint64_t bytes, bool managed)
 void fake_memory_drop(fake_memory *memory)
 {
     if (memory->object.kind == FAKE_MEMORY || memory->object.kind == FAKE_PINNED) {
-        free(memory->shadow);
+        bytes_give(memory->shadow, memory->taken);
     }
     memory->shadow = NULL;
 }
@@ -86,7 +125,7 @@ void fake_memory_end(fake_memory *memory)
 {
     if (!memory->ended) {
         memory->ended = true;
-        memset(memory->shadow, GONE, memory->bytes);
+        poison(memory->shadow, memory->bytes, GONE);
         if (memory->pool != NULL) {
             memory->pool->used -= memory->bytes;
         }
@@ -107,6 +146,9 @@ static CUresult take_plain(CUdeviceptr *address, size_t bytes, bool managed)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     fake_memory *made = make_memory(bytes, managed);
+    if (made == NULL) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     made->born = true;
     fake_contexts[made->object.device].used_bytes += bytes;
     *address = made->address;
@@ -237,6 +279,9 @@ FAKE_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CU
         return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
     }
     fake_memory *made = make_memory(bytes, false);
+    if (made == NULL) {
+        return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     made->pool = pool;
     pool->used += bytes;
     pool->reserved += more;
@@ -292,10 +337,15 @@ FAKE_API CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
     if (bytes > fake.memory_bytes) {
         return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
     }
+    char *shadow = bytes_take(bytes);
+    if (shadow == NULL) {
+        return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     fake_memory *made = fake_new(FAKE_PINNED, fake_current(), sizeof(fake_memory));
     made->bytes = bytes;
-    made->shadow = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    memset(made->shadow, FRESH, bytes < 65536 ? bytes : 65536);
+    made->taken = bytes;
+    made->shadow = shadow;
+    poison(shadow, bytes, FRESH);
     made->address = (uint64_t)(uintptr_t)made->shadow;
     *address = made->shadow;
     return fake_leave(CUDA_SUCCESS);

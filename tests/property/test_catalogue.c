@@ -14,8 +14,12 @@
 
 #include "catalogue/catalogue.h"
 
-#ifndef ROUNDS /* fewer on boards */
+#ifndef ROUNDS /* fewer on boards, and where each access is checked */
+#if defined(TNRI_SANITIZED)
+#define ROUNDS 100
+#else
 #define ROUNDS 300
+#endif
 #endif
 #ifndef LIMIT
 #define LIMIT 24

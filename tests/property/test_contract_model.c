@@ -12,15 +12,7 @@
 
 #include "engine/engine_internal.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#if defined(SANITIZED)
+#if defined(TNRI_SANITIZED)
 enum { CASES = 1000 };
 #else
 enum { CASES = 20000 };

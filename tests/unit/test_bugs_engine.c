@@ -71,14 +71,9 @@ static void test_ER_03_axis_lists_are_validated_first(void **state)
 
 /* ---- Life of an engine ----------------------------------------------------------------------------------------------------------- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1 /* freed memory, or its shadow, stays resident */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if defined(TNRI_SANITIZED) /* freed memory, or its shadow, stays resident */
 #define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
+#else
 #define SANITIZED 0
 #endif
 

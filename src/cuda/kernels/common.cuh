@@ -15,6 +15,7 @@
 #define FAR_DEVICE static
 #define MEMBER inline
 #define DEVICE_SPECIAL inline
+#define DIVISOR(b) fake_divisor(b)
 #define SAME(layout) const layout
 #define ONE_BY_ONE
 #define UNROLLED
@@ -23,6 +24,7 @@
 #define FAR_DEVICE static __device__ __noinline__ /* called, so that there is one of it */
 #define MEMBER __device__ __forceinline__
 #define DEVICE_SPECIAL __device__ __forceinline__
+#define DIVISOR(b) (b)
 #define SAME(layout) const __grid_constant__ layout
 #define ONE_BY_ONE _Pragma("unroll 1")
 #define UNROLLED _Pragma("unroll")

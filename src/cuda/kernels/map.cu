@@ -77,7 +77,7 @@ DEVICE c64 direction(c64 a)
 DEVICE float fraction(float a, float b) { return a / b; }
 DEVICE double fraction(double a, double b) { return a / b; }
 template <class T> DEVICE T fraction(T a, T) { return a; } /* integers: not here */
-template <class T> DEVICE T whole_quotient(T a, T b) { return b == -1 ? negative(a) : a / b; }
+template <class T> DEVICE T whole_quotient(T a, T b) { return b == -1 ? negative(a) : a / DIVISOR(b); }
 DEVICE int32_t quotient(int32_t a, int32_t b) { return whole_quotient(a, b); }
 DEVICE int64_t quotient(int64_t a, int64_t b) { return whole_quotient(a, b); }
 
@@ -127,8 +127,8 @@ DEVICE c64 quotient(c64 a, c64 b)
 
 DEVICE float remainder_of(float a, float b) { return fmodf(a, b); }
 DEVICE double remainder_of(double a, double b) { return fmod(a, b); }
-DEVICE int32_t remainder_of(int32_t a, int32_t b) { return b == -1 ? 0 : a % b; }
-DEVICE int64_t remainder_of(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
+DEVICE int32_t remainder_of(int32_t a, int32_t b) { return b == -1 ? 0 : a % DIVISOR(b); }
+DEVICE int64_t remainder_of(int64_t a, int64_t b) { return b == -1 ? 0 : a % DIVISOR(b); }
 
 /* b is not negative. */
 template <class T> DEVICE T whole_power(T a, T b)

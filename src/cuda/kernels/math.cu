@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of reals: the device's own, with C's special values; roots are correctly rounded. Bounds: docs/cuda.md. */
-#include "walk.cuh"
+#include "functions.cuh"
 
 DEVICE float function_exp(float a) { return expf(a); }
 DEVICE double function_exp(double a) { return exp(a); }
@@ -23,39 +23,5 @@ DEVICE double function_log1p(double a) { return log1p(a); }
 DEVICE float function_power(float a, float b) { return powf(a, b); }
 DEVICE double function_power(double a, double b) { return pow(a, b); }
 
-#define ONE(function, dtype, T)                                                                           \
-    struct work_##function##_##dtype {                                                                    \
-        template <int N> MEMBER void run(T *result, const T *a, const nothing *, const nothing *) const   \
-        {                                                                                                 \
-            result[0] = function_##function(a[0]);                                                        \
-        }                                                                                                 \
-    };                                                                                                    \
-    KERNEL_OF(function##_##dtype, 2)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b) \
-    {                                                                                                     \
-        (void)b;                                                                                          \
-        walk_slowly<T, T, nothing>(l, 0, target, a, 0, work_##function##_##dtype());                      \
-    }
-#define TWO(function, dtype, T)                                                                           \
-    struct work_##function##_##dtype {                                                                    \
-        template <int N> MEMBER void run(T *result, const T *a, const T *b, const nothing *) const        \
-        {                                                                                                 \
-            result[0] = function_##function(a[0], b[0]);                                                  \
-        }                                                                                                 \
-    };                                                                                                    \
-    KERNEL_OF(function##_##dtype, 2)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b) \
-    {                                                                                                     \
-        walk_slowly<T, T, T>(l, 0, target, a, b, work_##function##_##dtype());                            \
-    }
-#define FUNCTIONS(dtype, T) \
-    ONE(exp, dtype, T)      \
-    ONE(log, dtype, T)      \
-    ONE(sin, dtype, T)      \
-    ONE(cos, dtype, T)      \
-    ONE(tanh, dtype, T)     \
-    ONE(sqrt, dtype, T)     \
-    ONE(rsqrt, dtype, T)    \
-    ONE(expm1, dtype, T)    \
-    ONE(log1p, dtype, T)    \
-    TWO(power, dtype, T)
 FUNCTIONS(f32, float)
 FUNCTIONS(f64, double)

@@ -6,7 +6,7 @@
  *
  * After Kahan, "Branch cuts for complex elementary functions, or Much ado about nothing's sign bit", 1987.
  */
-#include "walk.cuh"
+#include "functions.cuh"
 
 #define LN_2 0.6931471805599453
 #define LARGEST_EXPONENT 709.0 /* exp of it is finite */
@@ -29,7 +29,7 @@ DEVICE c64 turned_by(double x, double y, double part_of_it)
     return c64{power * cosine, power * sine};
 }
 
-FAR_DEVICE c64 complex_exp(c64 z)
+FAR_DEVICE c64 function_exp(c64 z)
 {
     if (z.im == 0.0) {
         return c64{exp(z.re), z.im};
@@ -94,9 +94,9 @@ DEVICE double log_of_size(double x, double y)
     return log(hypot(x, y));
 }
 
-FAR_DEVICE c64 complex_log(c64 z) { return c64{log_of_size(z.re, z.im), atan2(z.im, z.re)}; }
+FAR_DEVICE c64 function_log(c64 z) { return c64{log_of_size(z.re, z.im), atan2(z.im, z.re)}; }
 
-FAR_DEVICE c64 complex_sqrt(c64 z)
+FAR_DEVICE c64 function_sqrt(c64 z)
 {
     double x = z.re;
     double y = z.im;
@@ -192,14 +192,14 @@ DEVICE c64 complex_cosh(c64 z)
     return c64{infinity() * cos(y), x * sin(y)};
 }
 
-FAR_DEVICE c64 complex_sin(c64 z)
+FAR_DEVICE c64 function_sin(c64 z)
 {
     const c64 w = complex_sinh(c64{-z.im, z.re});
     return c64{w.im, -w.re};
 }
-FAR_DEVICE c64 complex_cos(c64 z) { return complex_cosh(c64{-z.im, z.re}); }
+FAR_DEVICE c64 function_cos(c64 z) { return complex_cosh(c64{-z.im, z.re}); }
 
-FAR_DEVICE c64 complex_tanh(c64 z)
+FAR_DEVICE c64 function_tanh(c64 z)
 {
     const double x = z.re;
     const double y = z.im;
@@ -227,9 +227,9 @@ FAR_DEVICE c64 complex_tanh(c64 z)
     return c64{beta * rho * s / denominator, tangent / denominator};
 }
 
-FAR_DEVICE c64 complex_rsqrt(c64 z)
+FAR_DEVICE c64 function_rsqrt(c64 z)
 {
-    const c64 w = complex_sqrt(z);
+    const c64 w = function_sqrt(z);
     if (is_infinite(w.re) || is_infinite(w.im)) {
         return c64{0.0, copysign(0.0, -w.im)};
     }
@@ -246,10 +246,10 @@ FAR_DEVICE c64 complex_rsqrt(c64 z)
     return c64{ratio / norm, -1.0 / norm};
 }
 
-FAR_DEVICE c64 complex_expm1(c64 z)
+FAR_DEVICE c64 function_expm1(c64 z)
 {
     if (!(fabs(z.re) <= 40.0 && is_finite(z.im))) {
-        const c64 power = complex_exp(z);
+        const c64 power = function_exp(z);
         return c64{power.re - 1.0, power.im};
     }
     if (z.im == 0.0) {
@@ -259,19 +259,19 @@ FAR_DEVICE c64 complex_expm1(c64 z)
     return c64{expm1(z.re) * cos(z.im) - 2.0 * half * half, exp(z.re) * sin(z.im)};
 }
 
-FAR_DEVICE c64 complex_log1p(c64 z)
+FAR_DEVICE c64 function_log1p(c64 z)
 {
     const double far = 2.5822498780869086e+120; /* 2^400 */
     if (z.im == 0.0 && z.re > -1.0) {
         return c64{log1p(z.re), z.im};
     }
     if (!(z.re > -0.5 && z.re < far && fabs(z.im) < far)) {
-        return complex_log(c64{1.0 + z.re, z.im});
+        return function_log(c64{1.0 + z.re, z.im});
     }
     return c64{0.5 * log1p(z.re * (2.0 + z.re) + z.im * z.im), atan2(z.im, 1.0 + z.re)};
 }
 
-FAR_DEVICE c64 complex_power(c64 a, c64 b)
+FAR_DEVICE c64 function_power(c64 a, c64 b)
 {
     if (b.re == 0.0 && b.im == 0.0) {
         return c64{1.0, 0.0};
@@ -279,51 +279,28 @@ FAR_DEVICE c64 complex_power(c64 a, c64 b)
     if (a.re == 0.0 && a.im == 0.0 && b.re > 0.0) {
         return c64{0.0, 0.0};
     }
-    const c64 l = complex_log(a);
+    const c64 l = function_log(a);
     if (b.im == 0.0) {
-        return complex_exp(c64{b.re * l.re, b.re * l.im});
+        return function_exp(c64{b.re * l.re, b.re * l.im});
     }
-    return complex_exp(c64{b.re * l.re - b.im * l.im, b.re * l.im + b.im * l.re});
+    return function_exp(c64{b.re * l.re - b.im * l.im, b.re * l.im + b.im * l.re});
 }
 
-DEVICE c64 widened(c64 z) { return z; }
 DEVICE c64 widened(c32 z) { return c64{(double)z.re, (double)z.im}; }
-DEVICE void narrow(c64 z, c64 *to) { *to = z; }
-DEVICE void narrow(c64 z, c32 *to) { *to = c32{(float)z.re, (float)z.im}; }
+DEVICE c32 narrow(c64 z) { return c32{(float)z.re, (float)z.im}; }
 
-#define ONE(function, dtype, T)                                                                           \
-    struct work_##function##_##dtype {                                                                    \
-        template <int N> MEMBER void run(T *result, const T *a, const nothing *, const nothing *) const   \
-        {                                                                                                 \
-            narrow(complex_##function(widened(a[0])), result);                                            \
-        }                                                                                                 \
-    };                                                                                                    \
-    KERNEL_OF(function##_##dtype, 2)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b) \
-    {                                                                                                     \
-        (void)b;                                                                                          \
-        walk_slowly<T, T, nothing>(l, 0, target, a, 0, work_##function##_##dtype());                      \
-    }
-#define TWO(function, dtype, T)                                                                           \
-    struct work_##function##_##dtype {                                                                    \
-        template <int N> MEMBER void run(T *result, const T *a, const T *b, const nothing *) const        \
-        {                                                                                                 \
-            narrow(complex_##function(widened(a[0]), widened(b[0])), result);                             \
-        }                                                                                                 \
-    };                                                                                                    \
-    KERNEL_OF(function##_##dtype, 2)(SAME(tnri_map_layout) l, char *target, const char *a, const char *b) \
-    {                                                                                                     \
-        walk_slowly<T, T, T>(l, 0, target, a, b, work_##function##_##dtype());                            \
-    }
-#define FUNCTIONS(dtype, T) \
-    ONE(exp, dtype, T)      \
-    ONE(log, dtype, T)      \
-    ONE(sin, dtype, T)      \
-    ONE(cos, dtype, T)      \
-    ONE(tanh, dtype, T)     \
-    ONE(sqrt, dtype, T)     \
-    ONE(rsqrt, dtype, T)    \
-    ONE(expm1, dtype, T)    \
-    ONE(log1p, dtype, T)    \
-    TWO(power, dtype, T)
+#define NARROW(function) \
+    DEVICE c32 function_##function(c32 a) { return narrow(function_##function(widened(a))); }
+NARROW(exp)
+NARROW(log)
+NARROW(sin)
+NARROW(cos)
+NARROW(tanh)
+NARROW(sqrt)
+NARROW(rsqrt)
+NARROW(expm1)
+NARROW(log1p)
+DEVICE c32 function_power(c32 a, c32 b) { return narrow(function_power(widened(a), widened(b))); }
+
 FUNCTIONS(c32, c32)
 FUNCTIONS(c64, c64)

@@ -1,60 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Kernels of matrix products, for one instruction set. This file alone is compiled with fused multiply and add: sums of products
- * are as exact or more so.
- */
+/* Kernels of matrix products, for one instruction set. */
 #include "product_kernels.h"
 
 #include "arithmetic.inl.h"
+#include "fused.inl.h"
 
-/* The widest vectors of the instruction set, and a register tile that fits its file with room for operands. */
-#if defined(__AVX512F__)
-#define VECTOR_BYTES 64
+/* A register tile that fits the file of the widest vectors, with room for operands. */
+#if VECTOR_BYTES == 64
 #define TILE_VECTORS 3
 #define TILE_COLUMNS 8
-#elif defined(__AVX__)
-#define VECTOR_BYTES 32
+#elif VECTOR_BYTES == 32
 #define TILE_VECTORS 3
 #define TILE_COLUMNS 4
 #elif defined(__aarch64__)
-#define VECTOR_BYTES 16
 #define TILE_VECTORS 4
 #define TILE_COLUMNS 6
 #else
-#define VECTOR_BYTES 16
 #define TILE_VECTORS 2
 #define TILE_COLUMNS 4
 #endif
 
-#define ALWAYS_INLINE __attribute__((always_inline))
-#if defined(TNRI_LOOPS_AS_WRITTEN)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
-/*
- * A value that has been rounded: a product that is about to be added to is not fused with the addition. Compilers choose which of two
- * products they fuse, and elsewhere in a tile the other one, and results would depend on where an element lies.
- */
-#if defined(__x86_64__)
-#define UNFUSED(v) __asm__("" : "+x"(v))
-#elif defined(__aarch64__)
-#define UNFUSED(v) __asm__("" : "+w"(v))
-#else
-#define UNFUSED(v) __asm__("" : "+m"(v))
-#endif
-
-typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
-typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
-typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
-typedef double loose_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-
-/* For fewer rows than these have elements. */
-typedef float low_vector_f32 __attribute__((vector_size(16)));
-typedef double low_vector_f64 __attribute__((vector_size(16)));
+/* For fewer rows than a vector has elements. */
 typedef float low_loose_f32 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double low_loose_f64 __attribute__((vector_size(16), aligned(8), may_alias));
 #define LOW_SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
@@ -133,4 +99,5 @@ const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {
            [TNR_F64] = KERNEL(f64, double, 1),
            [TNR_C32] = KERNEL(c32, tnr_c32, 2),
            [TNR_C64] = KERNEL(c64, tnr_c64, 2)},
+    .fused = HAS_FUSED,
 };

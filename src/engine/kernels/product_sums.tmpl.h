@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sums of products in registers, and what becomes of them, for vectors of one length of one dtype (each_dtype.inl.h): VEC of REAL, LOOSE
- * the same at any address, SWAP(v) with real and imaginary parts exchanged, VECTORS(x) the functions' names; all four are undefined
- * at the end. `mv` vectors of rows and `nr` real columns are constants wherever these functions are inlined.
+ * the same at any address, SWAP(v) with real and imaginary parts exchanged, FUSE(x, y, sum) what fused.inl.h has for them, VECTORS(x) the
+ * functions' names; all five are undefined at the end. `mv` vectors of rows and `nr` real columns are constants wherever these functions are inlined.
  */
 #define VEC_LANES ((int)(sizeof(VEC) / sizeof(REAL)))
 
@@ -31,10 +31,10 @@ static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * 
         }
         UNROLL
         for (int j = 0; j < nr; ++j) {
-            const REAL value = b[j / PARTS * b_column + j % PARTS];
+            const VEC value = SPREAD(VEC, b[j / PARTS * b_column + j % PARTS]);
             UNROLL
             for (int i = 0; i < mv; ++i) {
-                sums[j][i] += rows[i] * value;
+                sums[j][i] = FUSE(rows[i], value, sums[j][i]);
             }
         }
         a += a_step;
@@ -57,14 +57,7 @@ static inline ALWAYS_INLINE VEC VECTORS(pairs)(REAL x, REAL y)
 }
 
 /* scale * v */
-static inline ALWAYS_INLINE VEC VECTORS(scaled)(VEC v, VEC re, VEC im)
-{
-    VEC x = v * re;
-    VEC y = SWAP(v) * im;
-    UNFUSED(x);
-    UNFUSED(y);
-    return x + y;
-}
+static inline ALWAYS_INLINE VEC VECTORS(scaled)(VEC v, VEC re, VEC im) { return v * re + SWAP(v) * im; }
 
 #endif
 
@@ -92,7 +85,6 @@ static inline ALWAYS_INLINE void VECTORS(finish_scaled)(VEC sums[TILE_COLUMNS][2
             VEC v = VECTORS(scaled)(sums[j][i], alpha_re, alpha_im);
 #else
             VEC v = sums[j][i] * alpha;
-            UNFUSED(v);
 #endif
             if (keep) {
                 v += *to;
@@ -100,9 +92,7 @@ static inline ALWAYS_INLINE void VECTORS(finish_scaled)(VEC sums[TILE_COLUMNS][2
 #if KIND == KIND_COMPLEX
                 v += VECTORS(scaled)(*to, beta_re, beta_im);
 #else
-                VEC old = *to * beta;
-                UNFUSED(old);
-                v += old;
+                v += *to * beta;
 #endif
             }
             *to = v;
@@ -157,4 +147,5 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
 #undef VEC
 #undef LOOSE
 #undef SWAP
+#undef FUSE
 #undef VECTORS

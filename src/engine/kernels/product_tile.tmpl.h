@@ -19,12 +19,14 @@
 
 #define VECTORS(x) NAME(x)
 #define SWAP(v) REAL_NAME(SWAPPED)(v)
+#define FUSE(x, y, sum) REAL_NAME(FUSED)(x, y, sum)
 #include "product_sums.tmpl.h"
 #if VECTOR_BYTES > 16
 #define VECTORS(x) NAME(low_##x)
 #define VEC REAL_NAME(low_vector)
 #define LOOSE REAL_NAME(low_loose)
 #define SWAP(v) REAL_NAME(LOW_SWAPPED)(v)
+#define FUSE(x, y, sum) REAL_NAME(LOW_FUSED)(x, y, sum)
 #include "product_sums.tmpl.h"
 #endif
 #define VEC REAL_NAME(vector)
@@ -229,24 +231,7 @@ static void NAME(small)(const tnri_gemm *g)
 
 /* ---- Without vectors --------------------------------------------------------------------------------------------------------- */
 
-/* scale * value, as vectors of a tile have it. */
-static inline ALWAYS_INLINE T NAME(scaled_one)(tnr_c64 scale, T value)
-{
-#if KIND == KIND_COMPLEX
-    REAL re[2] = {value.re * (REAL)scale.re, value.im * -(REAL)scale.im};
-    REAL im[2] = {value.im * (REAL)scale.re, value.re * (REAL)scale.im};
-    UNFUSED(re[0]);
-    UNFUSED(re[1]);
-    UNFUSED(im[0]);
-    UNFUSED(im[1]);
-    return (T){re[0] + re[1], im[0] + im[1]};
-#else
-    value *= (REAL)scale.re;
-    UNFUSED(value);
-    return value;
-#endif
-}
-
+/* As vectors of a tile come to it. */
 static inline ALWAYS_INLINE T NAME(finished)(const tnri_finish *finish, T value, const T *c)
 {
     if (finish->plain) {
@@ -255,25 +240,20 @@ static inline ALWAYS_INLINE T NAME(finished)(const tnri_finish *finish, T value,
     if (finish->add) {
         return NAME(plus)(value, *c);
     }
-    value = NAME(scaled_one)(finish->alpha, value);
-    if (finish->keep) {
-        return NAME(plus)(value, *c);
-    }
-    return finish->overwrite ? value : NAME(plus)(value, NAME(scaled_one)(finish->beta, *c));
-}
-
-/* The same for loops that compilers turn into vectors. */
-static inline ALWAYS_INLINE T NAME(finished_in_line)(const tnri_finish *finish, T value, const T *c)
-{
-    if (finish->plain) {
-        return value;
-    }
     value = NAME(times)(NAME(scalar)(finish->alpha), value);
     if (finish->keep) {
         return NAME(plus)(value, *c);
     }
     return finish->overwrite ? value : NAME(plus)(value, NAME(times)(NAME(scalar)(finish->beta), *c));
 }
+
+#if KIND == KIND_COMPLEX
+/* An element of a * b from the products of parts: re[0] and re[1] are a's parts by the real part of b, im[0] and im[1] by the other. */
+static inline ALWAYS_INLINE T NAME(joined)(const REAL *re, const REAL *im, REAL sign_a, REAL sign_b)
+{
+    return (T){re[0] - sign_a * sign_b * im[1], sign_a * re[1] + sign_b * im[0]};
+}
+#endif
 
 /* One line of elements from sums: those of the products with imaginary parts come SUMS_REALS behind. */
 static inline ALWAYS_INLINE void NAME(finish_line)(const REAL *sums, int count, T *c, int64_t c_step,
@@ -288,7 +268,7 @@ static inline ALWAYS_INLINE void NAME(finish_line)(const REAL *sums, int count, 
 #if KIND == KIND_COMPLEX
         const REAL *re = sums + 2 * i;
         const REAL *im = re + SUMS_REALS;
-        const T value = {re[0] - sign_a * sign_b * im[1], sign_a * re[1] + sign_b * im[0]};
+        const T value = NAME(joined)(re, im, sign_a, sign_b);
 #else
         const T value = sums[i];
 #endif
@@ -324,7 +304,7 @@ static void NAME(finish)(const void *sums, int rows, const tnri_tile *tile, cons
 #if KIND == KIND_COMPLEX
             const REAL *re = column + 2 * i;
             const REAL *im = re + rows;
-            const T value = {re[0] - sign_a * sign_b * im[1], sign_a * re[1] + sign_b * im[0]};
+            const T value = NAME(joined)(re, im, sign_a, sign_b);
 #else
             const T value = column[i];
 #endif
@@ -332,6 +312,24 @@ static void NAME(finish)(const void *sums, int rows, const tnri_tile *tile, cons
             *element = NAME(finished)(&how, value, element);
         }
     }
+}
+
+/* Sums of products of parts: both parts of a by the real part of b, and by the imaginary one. */
+typedef struct NAME(parts) {
+    REAL re[PARTS];
+#if KIND == KIND_COMPLEX
+    REAL im[PARTS];
+#endif
+} NAME(parts);
+
+static inline ALWAYS_INLINE NAME(parts) NAME(parts_plus)(T a, T b, NAME(parts) sum)
+{
+#if KIND == KIND_COMPLEX
+    return (NAME(parts)){{REAL_NAME(fused)(a.re, b.re, sum.re[0]), REAL_NAME(fused)(a.im, b.re, sum.re[1])},
+                         {REAL_NAME(fused)(a.re, b.im, sum.im[0]), REAL_NAME(fused)(a.im, b.im, sum.im[1])}};
+#else
+    return (NAME(parts)){{NAME(fused)(a, b, sum.re[0])}};
+#endif
 }
 
 static void NAME(tiny)(const tnri_gemm *g)
@@ -343,8 +341,11 @@ static void NAME(tiny)(const tnri_gemm *g)
     const int64_t b_row = g->b_row;
     const int64_t c_row = g->c_row;
     const bool plain = g->finish.plain;
+    const NAME(parts) zero = {0};
+#if KIND == KIND_COMPLEX
     const REAL sign_a = g->finish.conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = g->finish.conjugate_b ? (REAL)-1 : (REAL)1;
+#endif
     for (int64_t j = 0; j < g->n; ++j) {
         const T *a = g->a;
         const T *b = (const T *)g->b + j * g->b_column;
@@ -352,15 +353,30 @@ static void NAME(tiny)(const tnri_gemm *g)
         for (int64_t i = 0; i < m; ++i) {
             const T *x = a + i * a_row;
             const T *y = b;
-            T sum = NAME(times)(NAME(conjugated)(*x, sign_a), NAME(conjugated)(*y, sign_b));
+            NAME(parts) sum = NAME(parts_plus)(*x, *y, zero);
             for (int64_t p = 1; p < k; ++p) {
                 x += a_column;
                 y += b_row;
-                sum = NAME(plus)(sum, NAME(times)(NAME(conjugated)(*x, sign_a), NAME(conjugated)(*y, sign_b)));
+                sum = NAME(parts_plus)(*x, *y, sum);
             }
-            to[i * c_row] = plain ? sum : NAME(finished)(&g->finish, sum, to + i * c_row);
+#if KIND == KIND_COMPLEX
+            const T value = NAME(joined)(sum.re, sum.im, sign_a, sign_b);
+#else
+            const T value = sum.re[0];
+#endif
+            to[i * c_row] = plain ? value : NAME(finished)(&g->finish, value, to + i * c_row);
         }
     }
+}
+
+/* x * y + sum, in one: of a complex product the parts are rounded before they are added. */
+static inline ALWAYS_INLINE T NAME(times_plus)(T x, T y, T sum)
+{
+#if KIND == KIND_COMPLEX
+    return NAME(plus)(sum, NAME(times)(x, y));
+#else
+    return REAL_NAME(fused)(x, y, sum);
+#endif
 }
 
 #define ZIPPED (1024 / PARTS) /* elements whose sums are held at a time */
@@ -370,8 +386,9 @@ static inline ALWAYS_INLINE void NAME(zip_line)(bool more, int count, T *restric
                                                 const T *y, int64_t y_step, REAL sign_x, REAL sign_y)
 {
     for (int i = 0; i < count; ++i) {
-        const T product = NAME(times)(NAME(conjugated)(x[i * x_step], sign_x), NAME(conjugated)(y[i * y_step], sign_y));
-        sums[i] = more ? NAME(plus)(sums[i], product) : product;
+        const T u = NAME(conjugated)(x[i * x_step], sign_x);
+        const T v = NAME(conjugated)(y[i * y_step], sign_y);
+        sums[i] = more ? NAME(times_plus)(u, v, sums[i]) : NAME(times)(u, v);
     }
 }
 
@@ -389,7 +406,7 @@ static void NAME(zip)(const tnri_finish *finish, int64_t count, int64_t depth, c
         for (int64_t i = 0; i < count; ++i) {
             const T value =
                 NAME(times)(NAME(conjugated)(x[i * a_step], sign_a), NAME(conjugated)(y[i * b_step], sign_b));
-            to[i * c_step] = NAME(finished_in_line)(&how, value, to + i * c_step);
+            to[i * c_step] = NAME(finished)(&how, value, to + i * c_step);
         }
         return;
     }
@@ -410,7 +427,7 @@ static void NAME(zip)(const tnri_finish *finish, int64_t count, int64_t depth, c
             }
         }
         for (int i = 0; i < held; ++i) {
-            to[i * c_step] = NAME(finished_in_line)(&how, sums[i], to + i * c_step);
+            to[i * c_step] = NAME(finished)(&how, sums[i], to + i * c_step);
         }
     }
 }

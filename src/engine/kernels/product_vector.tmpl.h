@@ -18,12 +18,12 @@
 static inline ALWAYS_INLINE void NAME(add_columns)(REAL *restrict sums, int reals, int count, const REAL *a,
                                                    int64_t a_step, const REAL *b, int64_t b_step)
 {
-    REAL values[COLUMNS_AT_ONCE * PARTS];
+    VEC values[COLUMNS_AT_ONCE * PARTS];
     UNROLL
     for (int q = 0; q < count; ++q) {
         UNROLL
         for (int part = 0; part < PARTS; ++part) {
-            values[q * PARTS + part] = b[q * b_step + part];
+            values[q * PARTS + part] = SPREAD(VEC, b[q * b_step + part]);
         }
     }
     int i = 0;
@@ -38,7 +38,7 @@ static inline ALWAYS_INLINE void NAME(add_columns)(REAL *restrict sums, int real
             const VEC rows = *(const LOOSE *)(const void *)(a + q * a_step + i);
             UNROLL
             for (int part = 0; part < PARTS; ++part) {
-                to[part] += rows * values[q * PARTS + part];
+                to[part] = REAL_NAME(FUSED)(rows, values[q * PARTS + part], to[part]);
             }
         }
         UNROLL
@@ -50,7 +50,8 @@ static inline ALWAYS_INLINE void NAME(add_columns)(REAL *restrict sums, int real
         for (int q = 0; q < count; ++q) {
             UNROLL
             for (int part = 0; part < PARTS; ++part) {
-                sums[part * SUMS_REALS + i] += a[q * a_step + i] * values[q * PARTS + part];
+                REAL *to = sums + part * SUMS_REALS + i;
+                *to = REAL_NAME(fused)(a[q * a_step + i], values[q * PARTS + part][0], *to);
             }
         }
     }
@@ -135,9 +136,9 @@ static inline ALWAYS_INLINE void NAME(some_rows)(const tnri_gemm *g, int64_t fir
                 UNROLL
                 for (int r = 0; r < rows; ++r) {
                     const VEC y = *(const LOOSE *)(const void *)(a[r] + i + v * LANES);
-                    sums[0][r][v] += y * x;
+                    sums[0][r][v] = REAL_NAME(FUSED)(y, x, sums[0][r][v]);
 #if KIND == KIND_COMPLEX
-                    sums[1][r][v] += y * turned;
+                    sums[1][r][v] = REAL_NAME(FUSED)(y, turned, sums[1][r][v]);
 #endif
                 }
             }
@@ -147,9 +148,9 @@ static inline ALWAYS_INLINE void NAME(some_rows)(const tnri_gemm *g, int64_t fir
             for (int r = 0; r < rows; ++r) {
                 UNROLL
                 for (int q = 0; q < PARTS; ++q) {
-                    rest[0][r][q] += a[r][i + q] * b[i + q];
+                    rest[0][r][q] = REAL_NAME(fused)(a[r][i + q], b[i + q], rest[0][r][q]);
 #if KIND == KIND_COMPLEX
-                    rest[1][r][q] += a[r][i + q] * b[i + 1 - q];
+                    rest[1][r][q] = REAL_NAME(fused)(a[r][i + q], b[i + 1 - q], rest[1][r][q]);
 #endif
                 }
             }
@@ -198,25 +199,45 @@ static void NAME(by_rows)(const tnri_gemm *g)
     }
 }
 
+#if KIND == KIND_REAL
+/* a times the value that is in all elements of `values`, or that and what is there, fused. */
+static inline ALWAYS_INLINE VEC NAME(outer_vector)(bool add, const REAL *a, VEC values, const REAL *there)
+{
+    const VEC rows = *(const LOOSE *)(const void *)a;
+    return add ? NAME(FUSED)(rows, values, *(const LOOSE *)(const void *)there) : rows * values;
+}
+
+/* m >= LANES. The last vector may begin among what others hold: it is made before these are written, and is the same. */
+static inline ALWAYS_INLINE void NAME(outer_column)(bool add, int64_t m, const REAL *a, REAL value, REAL *to)
+{
+    const VEC values = SPREAD(VEC, value);
+    const VEC last = NAME(outer_vector)(add, a + m - LANES, values, to + m - LANES);
+    int64_t i = 0;
+    for (; i + 4 * LANES < m; i += 4 * LANES) {
+        UNROLL
+        for (int v = 0; v < 4 * LANES; v += LANES) {
+            *(LOOSE *)(void *)(to + i + v) = NAME(outer_vector)(add, a + i + v, values, to + i + v);
+        }
+    }
+    for (; i + LANES < m; i += LANES) {
+        *(LOOSE *)(void *)(to + i) = NAME(outer_vector)(add, a + i, values, to + i);
+    }
+    *(LOOSE *)(void *)(to + m - LANES) = last;
+}
+#endif
+
 /* Depth 1: each column of c by itself. Rows of a and c are neighbours, m >= STEP. */
 static void NAME(outer)(const tnri_gemm *g)
 {
-#if KIND != KIND_COMPLEX
+#if KIND == KIND_REAL
     if (g->finish.plain || g->finish.add) {
         const bool add = g->finish.add;
-        const int64_t m = g->m;
-        const REAL *a = g->a;
         for (int64_t j = 0; j < g->n; ++j) {
-            const REAL value = ((const REAL *)g->b)[j * g->b_column];
-            REAL *restrict to = (REAL *)g->c + j * g->c_column;
+            REAL *to = (REAL *)g->c + j * g->c_column;
             if (add) {
-                for (int64_t i = 0; i < m; ++i) {
-                    to[i] += a[i] * value;
-                }
+                NAME(outer_column)(true, g->m, g->a, ((const REAL *)g->b)[j * g->b_column], to);
             } else {
-                for (int64_t i = 0; i < m; ++i) {
-                    to[i] = a[i] * value;
-                }
+                NAME(outer_column)(false, g->m, g->a, ((const REAL *)g->b)[j * g->b_column], to);
             }
         }
         return;

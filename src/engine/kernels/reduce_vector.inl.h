@@ -7,55 +7,29 @@
 #ifndef TENURE_ENGINE_REDUCE_VECTOR
 #define TENURE_ENGINE_REDUCE_VECTOR
 
-#include <stdint.h>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON) && defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
-/* The widest vectors of the instruction set. Results do not depend on it. */
-#if defined(__AVX512F__)
-#define VECTOR_BYTES 64
-#elif defined(__AVX__)
-#define VECTOR_BYTES 32
-#else
-#define VECTOR_BYTES 16
-#endif
-
-#define ALWAYS_INLINE __attribute__((always_inline))
+#include "vectors.inl.h"
 
 /*
- * Before loops over vectors that are to stay in registers, and over rows, which memory should be read in the order of:
- * compilers that unroll those far put together what belongs to one accumulator. TURNS: a few at a time, which they leave.
+ * ROLLED: before loops over rows, which memory should be read in the order of: compilers that unroll those far put together what
+ * belongs to one accumulator. TURNS: a few at a time, which they leave.
  */
-#if defined(TNRI_LOOPS_AS_WRITTEN) /* under a sanitizer: what it adds to an access would be there as often */
-#define UNROLL
+#if defined(TNRI_LOOPS_AS_WRITTEN)
 #define TURNS
 #define ROLLED
 #elif defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
 #define TURNS _Pragma("clang loop unroll_count(3)")
 #define ROLLED _Pragma("clang loop unroll(disable)")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
 #define TURNS _Pragma("GCC unroll 3")
 #define ROLLED _Pragma("GCC unroll 1")
 #endif
 
-typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
-typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t mask_f64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t vector_i32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t vector_i64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef vector_i32 mask_i32;
 typedef vector_i64 mask_i64;
-
-/* Where they lie: as aligned as an element is. */
-typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
-typedef double loose_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 typedef int32_t loose_i32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef int64_t loose_i64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
