@@ -12,8 +12,8 @@ typedef enum planted { NOTHING, NO_LANE_WAITS, NO_HOST_WAITS } planted;
 /* The fake leaves something out for the length of one call of the world. */
 static void plant(planted what)
 {
-    shim.fake->drop_waits = what == NO_LANE_WAITS;
-    shim.fake->false_ready = what == NO_HOST_WAITS;
+    shim.fake->planted.drop_waits = what == NO_LANE_WAITS;
+    shim.fake->planted.false_ready = what == NO_HOST_WAITS;
 }
 
 /* From here on nothing runs but what is waited for. */
