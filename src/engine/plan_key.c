@@ -201,12 +201,16 @@ static tnr_status refuse(const char *op, int index, const tnr_view *view, tnr_dt
 
 static inline bool has_layout(const tnr_view *view, tnr_dtype dtype, int rank, const uint64_t *words)
 {
-    bool same = view->dtype == dtype && view->rank == rank;
-    for (int i = 0; same && i < rank; ++i) {
-        same = (uint64_t)view->shape[i] == words[i] &&
-               ((uint64_t)view->strides[i] == words[rank + i] || view->shape[i] == 1);
+    if (view->dtype != dtype || view->rank != rank) {
+        return false;
     }
-    return same;
+    for (int i = 0; i < rank; ++i) {
+        if ((uint64_t)view->shape[i] != words[i] ||
+            ((uint64_t)view->strides[i] != words[rank + i] && view->shape[i] != 1)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static tnr_status check_layout(const char *op, int index, const tnr_view *view, tnr_dtype dtype, int rank,

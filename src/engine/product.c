@@ -81,15 +81,15 @@ static bool is_better_turned(int64_t m, int64_t n, int64_t c_row, int64_t c_colu
  */
 static bool is_small(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g)
 {
-    const int64_t near = TNRI_PRODUCT_NEAR / (int64_t)tnr_dtype_size(dtype);
+    const int64_t near = TNRI_PRODUCT_NEAR >> tnri_dtype_shift[dtype];
     return g->m >= kernel->few && g->a_row == 1 && g->c_row == 1 && tnri_product_work(g->m, 1, g->k) <= near &&
            (g->b_row == 1 || tnri_product_work(1, g->n, g->k) <= near);
 }
 
-/* The kernel that makes such a product in place, or NULL. Steps along extents of 1 are 0. */
-static tnri_gemm_kernel in_place_kernel(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g)
+/* The kernel that makes such a product, of so much work, in place, or NULL. Steps along extents of 1 are 0. */
+static inline tnri_gemm_kernel in_place_kernel(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g,
+                                               int64_t work)
 {
-    const int64_t work = tnri_product_work(g->m, g->n, g->k);
     if (g->n == 1 && work > VECTOR_FROM) {
         return g->a_row == 1 ? kernel->by_columns : kernel->by_rows;
     }
@@ -110,7 +110,7 @@ static tnri_gemm_kernel items_kernel(const tnri_product *product)
     }
     tnri_gemm gemm = tnri_product_gemm(product);
     gemm.k = product->k.size;
-    return in_place_kernel(product->kernel, product->dtype, &gemm);
+    return in_place_kernel(product->kernel, product->dtype, &gemm, tnri_product_work(gemm.m, gemm.n, gemm.k));
 }
 
 /* Additions and multiplications in a nanosecond: about what a core does that has vectors of 256 bits. */
@@ -360,7 +360,7 @@ bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const t
         turned.finish.conjugate_b = gemm->finish.conjugate_a;
         gemm = &turned;
     }
-    const tnri_gemm_kernel run = in_place_kernel(kernel, dtype, gemm);
+    const tnri_gemm_kernel run = in_place_kernel(kernel, dtype, gemm, work);
     if (run != NULL) {
         run(gemm);
     }

@@ -166,23 +166,30 @@ static inline const char *get_numbers(const char *from, int64_t *numbers, int co
     return from + (size_t)count * sizeof *numbers;
 }
 
+/* Axis by axis. */
 static char *put_axes(char *at, const tnri_product_axes *axes)
 {
     at = put_numbers(at, &axes->size, 1);
-    at = put_numbers(at, axes->extents, axes->rank);
-    at = put_numbers(at, axes->a, axes->rank);
-    at = put_numbers(at, axes->b, axes->rank);
-    return put_numbers(at, axes->c, axes->rank);
+    for (int i = 0; i < axes->rank; ++i) {
+        at = put_numbers(at, (const int64_t[]){axes->extents[i], axes->a[i], axes->b[i], axes->c[i]}, 4);
+    }
+    return at;
 }
 
-static const char *get_axes(const char *at, int rank, tnri_product_axes *axes)
+static inline const char *get_axes(const char *at, int rank, tnri_product_axes *axes)
 {
     axes->rank = rank;
-    at = get_numbers(at, &axes->size, 1);
-    at = get_numbers(at, axes->extents, rank);
-    at = get_numbers(at, axes->a, rank);
-    at = get_numbers(at, axes->b, rank);
-    return get_numbers(at, axes->c, rank);
+    memcpy(&axes->size, at, sizeof axes->size);
+    at += sizeof axes->size;
+    for (int i = 0; i < rank; ++i, at += AXIS_BYTES) { /* mostly one or none */
+        int64_t axis[4];
+        memcpy(axis, at, AXIS_BYTES);
+        axes->extents[i] = axis[0];
+        axes->a[i] = axis[1];
+        axes->b[i] = axis[2];
+        axes->c[i] = axis[3];
+    }
+    return at;
 }
 
 /* The step at `to`, whose numbers end at `at`; how many bytes it takes. */

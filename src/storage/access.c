@@ -244,7 +244,7 @@ static void give_lease(const tnri_operand *carrier)
 }
 
 /* Take back all leases, and the mappings of operands 0 .. mapped - 1; the first failing unmap is the answer. */
-static tnr_status give_all(tnri_operand *operands, int count, int mapped)
+static TNRI_NOINLINE tnr_status give_all(tnri_operand *operands, int count, int mapped)
 {
     tnr_status answer = TNR_OK;
     for (int index = 0; index < count; index++) {
@@ -395,6 +395,59 @@ static inline bool is_same_layout(const tnr_view *a, const tnr_view *b)
 }
 
 /*
+ * The next operand of the usual case, if it is one: leased, inside its owner, apart from what is written. `written` is the view of
+ * operand 0 if that is written, or NULL, and *output the bytes that it touches. A lease may be held whatever the answer is: held.owns.
+ */
+static inline __attribute__((always_inline)) bool
+take_usual(tnri_operand *operand, const int index, const tnr_view *written, tnri_aliasing aliasing, touched *output)
+{
+    const tnr_view *view = operand->view;
+    operand->held.owns = false;
+    if (TNRI_UNLIKELY(view == NULL || view->root == NULL || (unsigned)view->rank > TNR_MAX_RANK || view->split != 0 ||
+                      (index != 0 && operand->write))) {
+        return false;
+    }
+    tnr_tensor *root = view->root;
+    /* Readers of one root each count; what is read of the written one is covered by the write lease. */
+    const bool shares = index != 0 && written != NULL && root == written->root;
+    if (TNRI_UNLIKELY(shares ? view->generation != written->generation
+                             : !tnri_lease_try_whole(root, view->generation, operand->write))) {
+        return false;
+    }
+    operand->held.owns = !shares;
+    operand->held.root = root;
+    operand->held.split = 0;
+    operand->held.writes = operand->write;
+    if (TNRI_UNLIKELY(root->access != TNR_ACCESS_DIRECT)) {
+        return false;
+    }
+    touched bytes;
+    if (TNRI_LIKELY(covers_owner(view, root))) {
+        bytes.first = root->bytes != 0 ? root->block.address : NULL;
+        bytes.begin = bytes.first;
+        bytes.end = bytes.first + root->bytes;
+    } else {
+        touched found; /* in memory; those above are in registers */
+        if (!is_inside(view, root, operand->write, &found)) {
+            return false;
+        }
+        bytes = found;
+    }
+    operand->data = bytes.first;
+    if (index == 0) {
+        *output = bytes;
+        return true;
+    }
+    if (TNRI_UNLIKELY(shares)) {
+        const bool may_be_same = aliasing == TNRI_IN_PLACE || (aliasing == TNRI_FIRST_IN_PLACE && index == 1);
+        return (bytes.end <= output->begin || output->end <= bytes.begin ||
+                (may_be_same && is_same_layout(view, written))) &&
+               atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT;
+    }
+    return written == NULL || owners_apart(written->root, root);
+}
+
+/*
  * Operands that the host reaches directly and nobody is in the way of, in one pass: whole tensors, slices and other plain
  * views; operand 0 may be written, in place or beside what is read of the same owner. `count` is a constant where this is
  * inlined. False says nothing but "take the other way", which knows the reason, and nothing is held then.
@@ -406,61 +459,16 @@ static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operan
         return false;
     }
     const tnr_view *written = operands[0].write ? operands[0].view : NULL;
-    touched output = {NULL, NULL, NULL};
-    int held = 0;
-    bool usual = true;
-    for (; held < count && usual; held++) {
-        tnri_operand *operand = &operands[held];
-        const tnr_view *view = operand->view;
-        operand->held.owns = false;
-        usual = view != NULL && view->root != NULL && (unsigned)view->rank <= TNR_MAX_RANK && view->split == 0 &&
-                (held == 0 || !operand->write);
-        if (TNRI_UNLIKELY(!usual)) {
-            continue;
-        }
-        tnr_tensor *root = view->root;
-        /* Readers of one root each count; what is read of the written one is covered by the write lease. */
-        const bool shares = held > 0 && written != NULL && root == written->root;
-        if (TNRI_UNLIKELY(shares ? view->generation != written->generation
-                                 : !tnri_lease_try_whole(root, view->generation, operand->write))) {
-            usual = false;
-            continue;
-        }
-        operand->held.owns = !shares;
-        operand->held.root = root;
-        operand->held.split = 0;
-        operand->held.writes = operand->write;
-        touched bytes = {NULL, NULL, NULL};
-        if (TNRI_UNLIKELY(root->access != TNR_ACCESS_DIRECT)) {
-            usual = false;
-            continue;
-        }
-        if (TNRI_LIKELY(covers_owner(view, root))) {
-            if (root->bytes != 0) {
-                bytes.first = root->block.address;
-                bytes.begin = bytes.first;
-                bytes.end = bytes.begin + root->bytes;
-            }
-        } else if (!is_inside(view, root, operand->write, &bytes)) {
-            usual = false;
-            continue;
-        }
-        operand->data = bytes.first;
-        if (held == 0) {
-            output = bytes;
-        } else if (TNRI_UNLIKELY(shares)) {
-            const bool may_be_same = aliasing == TNRI_IN_PLACE || (aliasing == TNRI_FIRST_IN_PLACE && held == 1);
-            usual = (bytes.end <= output.begin || output.end <= bytes.begin ||
-                     (may_be_same && is_same_layout(view, written))) &&
-                    atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT;
-        } else {
-            usual = written == NULL || owners_apart(written->root, root);
+    touched output;
+    int taken = 0;
+    if (TNRI_LIKELY(take_usual(&operands[0], 0, written, aliasing, &output))) {
+        for (taken = 1; taken < count && take_usual(&operands[taken], taken, written, aliasing, &output); taken++) {
         }
     }
-    if (TNRI_LIKELY(usual)) {
+    if (TNRI_LIKELY(taken == count)) {
         return true;
     }
-    for (int index = 0; index < held; index++) {
+    for (int index = 0; index <= taken; index++) {
         if (operands[index].held.owns) {
             tnri_lease_give_whole(operands[index].held.root, operands[index].write);
         }
@@ -557,4 +565,18 @@ void tnri_away_conceal(const tnr_tensor *root, tnr_map_mode mode)
     root->domain->kind->conceal(root->domain, &root->block, mode);
 }
 
-tnr_status tnri_access_end(tnri_operand *operands, int count) { return give_all(operands, count, count); }
+tnr_status tnri_access_end(tnri_operand *operands, int count)
+{
+    for (int index = 0; !TNRI_SMALL && index < count; index++) { /* what is usual, up to the first that is not */
+        tnri_operand *operand = &operands[index];
+        if (!operand->held.owns) {
+            continue;
+        }
+        if (TNRI_UNLIKELY(operand->held.split != 0 || tnri_root_access(operand->held.root) == TNR_ACCESS_MAPPED)) {
+            return give_all(operands, count, count);
+        }
+        operand->held.owns = false;
+        tnri_lease_give_whole(operand->held.root, operand->held.writes);
+    }
+    return TNRI_SMALL ? give_all(operands, count, count) : TNR_OK;
+}

@@ -9,74 +9,11 @@
 
 #include <cmocka.h>
 
-#include "catalogue/catalogue.h"
-#include "support/storage_test.h"
-#include "tenure/tenure.h"
+#include "support/fault_scene.h"
 
-enum { OPERANDS = 4 };
-
-typedef struct scene {
-    tnr_domain *heap;
-    tnr_domain *domain; /* the probe's: the engine's, or that of outputs and operands */
-    catalogue_probe probe;
-    tnr_engine *engine;
-    tnr_tensor *operands[OPERANDS];
-    tnr_view views[OPERANDS];
-    const tnr_view *list[OPERANDS];
-    tnr_tensor *out;
-    tnr_view_mut out_view;
-} scene;
-
-static const char *const equation = "abf,bc,cd,de->ea"; /* a sum, three pairs; large enough to pack */
-
-static void open_scene(scene *s, bool engine_in_probe, tnr_host_access access)
-{
-    static const int64_t shapes[OPERANDS][3] = {{40, 50, 2}, {50, 60, 0}, {60, 70, 0}, {70, 30, 0}};
-    memset(s, 0, sizeof *s);
-    s->probe.access = access;
-    s->heap = make_heap();
-    catalogue_probe_domain(s->heap, &s->probe, &s->domain);
-    tnr_engine_options options = TNR_ENGINE_OPTIONS;
-    options.pool_max_bytes = 0;
-    options.output = engine_in_probe ? NULL : s->domain;
-    OK(tnr_engine_create(engine_in_probe ? s->domain : s->heap, &options, &s->engine));
-    tnr_domain *home = access == TNR_ACCESS_MAPPED ? s->domain : s->heap;
-    for (int i = 0; i < OPERANDS; i++) {
-        const double one = 1.0;
-        OK(tnr_tensor_full(home, TNR_F64, i == 0 ? 3 : 2, shapes[i], &one, &s->operands[i]));
-        s->views[i] = view_of(s->operands[i]);
-        s->list[i] = &s->views[i];
-    }
-    const double dirt = 7.0;
-    OK(tnr_tensor_full(home, TNR_F64, 2, SHAPE(30, 40), &dirt, &s->out));
-    s->out_view = view_mut_of(s->out);
-}
-
-static void close_scene(scene *s)
-{
-    for (int i = 0; i < OPERANDS; i++) {
-        release(&s->operands[i]);
-    }
-    release(&s->out);
-    OK(tnr_engine_destroy(&s->engine));
-    close_domain(&s->domain);
-    close_domain(&s->heap);
-    assert_int_equal(s->probe.live, 0);
-    assert_int_equal(s->probe.open_maps, 0);
-    assert_int_equal(s->probe.misuse, 0);
-}
-
-static void all_elements_are(tnr_tensor *tensor, double value)
-{
-    const tnr_view view = view_of(tensor);
-    for (int64_t j = 0; j < 40; j++) {
-        for (int64_t i = 0; i < 30; i++) {
-            double found;
-            OK(tnr_view_get(&view, (const int64_t[]){i, j}, &found));
-            assert_true(found == value);
-        }
-    }
-}
+/* A sum, three pairs; large enough to pack. */
+static const char *const equation = "abf,bc,cd,de->ea";
+static const int64_t shapes[OPERANDS + 1][3] = {{40, 50, 2}, {50, 60}, {60, 70}, {70, 30}, {30, 40}};
 
 static void check_ledger(const tnr_ledger *before, tnr_domain *domain)
 {
@@ -103,7 +40,7 @@ static int fail_until_success(scene *s, bool make, int64_t *trigger, tnr_status 
         const int64_t live = s->probe.live;
         *trigger = n;
         const tnr_status status = make ? tnr_einsum(s->engine, equation, s->list, OPERANDS, NULL, &made)
-                                       : tnr_einsum_into(s->engine, equation, s->list, OPERANDS, NULL, &s->out_view);
+                                       : tnr_einsum_into(s->engine, equation, s->list, OPERANDS, NULL, &s->into);
         const bool fired = *trigger == 0;
         *trigger = 0;
         if (status == TNR_OK) {
@@ -132,11 +69,11 @@ static void allocations_of_outputs_and_scratch(void **state)
     (void)state;
     for (int make = 0; make < 2; make++) {
         scene s;
-        open_scene(&s, true, TNR_ACCESS_DIRECT);
+        open_scene(&s, shapes, 3, true, TNR_ACCESS_DIRECT);
         const int failures = fail_until_success(&s, make == 1, &s.probe.fail_allocate, TNR_ERR_MEMORY);
         assert_true(failures == 1 + make); /* one block for intermediates and packing */
         close_scene(&s);
-        open_scene(&s, false, TNR_ACCESS_DIRECT);
+        open_scene(&s, shapes, 3, false, TNR_ACCESS_DIRECT);
         assert_int_equal(fail_until_success(&s, make == 1, &s.probe.fail_allocate, TNR_ERR_MEMORY), make);
         close_scene(&s);
     }
@@ -147,7 +84,7 @@ static void mappings_of_operands_and_outputs(void **state)
     (void)state;
     for (int make = 0; make < 2; make++) {
         scene s;
-        open_scene(&s, false, TNR_ACCESS_MAPPED);
+        open_scene(&s, shapes, 3, false, TNR_ACCESS_MAPPED);
         /* scratch that was had for a new output whose mapping fails afterwards would be in the ledger: warm */
         assert_int_equal(fail_until_success(&s, make == 1, &s.probe.fail_map, TNR_ERR_BACKEND), OPERANDS + 1);
         close_scene(&s);
@@ -161,13 +98,12 @@ static void failing_unmaps(void **state)
     for (int make = 0; make < 2; make++) {
         for (int n = 1; n <= OPERANDS + 1; n++) {
             scene s;
-            open_scene(&s, false, TNR_ACCESS_MAPPED);
+            open_scene(&s, shapes, 3, false, TNR_ACCESS_MAPPED);
             const int64_t live = s.probe.live;
             tnr_tensor *made = NULL;
             s.probe.fail_unmap = n;
-            EXPECT(TNR_ERR_BACKEND, make == 1
-                                        ? tnr_einsum(s.engine, equation, s.list, OPERANDS, NULL, &made)
-                                        : tnr_einsum_into(s.engine, equation, s.list, OPERANDS, NULL, &s.out_view));
+            EXPECT(TNR_ERR_BACKEND, make == 1 ? tnr_einsum(s.engine, equation, s.list, OPERANDS, NULL, &made)
+                                              : tnr_einsum_into(s.engine, equation, s.list, OPERANDS, NULL, &s.into));
             assert_null(made);
             assert_int_equal(s.probe.open_maps, 0);
             assert_int_equal(s.probe.live, live);

@@ -9,69 +9,9 @@
 
 #include <cmocka.h>
 
-#include "catalogue/catalogue.h"
-#include "support/storage_test.h"
-#include "tenure/tenure.h"
+#include "support/fault_scene.h"
 
-enum { OPERANDS = 4 };
-
-typedef struct scene {
-    tnr_domain *heap;
-    tnr_domain *domain; /* the probe's: the engine's, or that of outputs and operands */
-    catalogue_probe probe;
-    tnr_engine *engine;
-    tnr_tensor *operands[OPERANDS];
-    tnr_view views[OPERANDS];
-    const tnr_view *list[OPERANDS];
-    tnr_tensor *out;
-    tnr_view_mut into;
-} scene;
-
-static void open_scene(scene *s, bool engine_in_probe, tnr_host_access access)
-{
-    memset(s, 0, sizeof *s);
-    s->probe.access = access;
-    s->heap = make_heap();
-    catalogue_probe_domain(s->heap, &s->probe, &s->domain);
-    tnr_engine_options options = TNR_ENGINE_OPTIONS;
-    options.pool_max_bytes = 0;
-    options.output = engine_in_probe ? NULL : s->domain;
-    OK(tnr_engine_create(engine_in_probe ? s->domain : s->heap, &options, &s->engine));
-    tnr_domain *home = access == TNR_ACCESS_MAPPED ? s->domain : s->heap;
-    for (int i = 0; i < OPERANDS; i++) {
-        const double one = 1.0;
-        OK(tnr_tensor_full(home, TNR_F64, 2, SHAPE(40, 40), &one, &s->operands[i]));
-        s->views[i] = view_of(s->operands[i]);
-        s->list[i] = &s->views[i];
-    }
-    const double dirt = 7.0;
-    OK(tnr_tensor_full(home, TNR_F64, 2, SHAPE(40, 40), &dirt, &s->out));
-    s->into = view_mut_of(s->out);
-}
-
-static void close_scene(scene *s)
-{
-    for (int i = 0; i < OPERANDS; i++) {
-        release(&s->operands[i]);
-    }
-    release(&s->out);
-    OK(tnr_engine_destroy(&s->engine));
-    close_domain(&s->domain);
-    close_domain(&s->heap);
-    assert_int_equal(s->probe.live, 0);
-    assert_int_equal(s->probe.open_maps, 0);
-    assert_int_equal(s->probe.misuse, 0);
-}
-
-static void all_elements_are(tnr_tensor *tensor, double value)
-{
-    const tnr_view view = view_of(tensor);
-    for (int64_t at = 0; at < 1600; at++) {
-        double found;
-        OK(tnr_view_get(&view, (const int64_t[]){at % 40, at / 40}, &found));
-        assert_true(found == value);
-    }
-}
+static const int64_t shapes[OPERANDS + 1][3] = {{40, 40}, {40, 40}, {40, 40}, {40, 40}, {40, 40}};
 
 /* The contraction, or the einsum with intermediates: 40^3 or 40^6 ones. */
 static tnr_status make_plan(scene *s, bool pair, tnr_plan **plan)
@@ -88,7 +28,7 @@ static void allocations_of_making(void **state)
     (void)state;
     for (int pair = 0; pair < 2; pair++) {
         scene s;
-        open_scene(&s, true, TNR_ACCESS_DIRECT);
+        open_scene(&s, shapes, 2, true, TNR_ACCESS_DIRECT);
         int failures = 0;
         for (;; failures++) {
             tnr_plan *plan = untouched();
@@ -134,7 +74,7 @@ static void blocks_of_making(void **state)
 {
     (void)state;
     scene s;
-    open_scene(&s, false, TNR_ACCESS_DIRECT);
+    open_scene(&s, shapes, 2, false, TNR_ACCESS_DIRECT);
     tnr_engine *own = s.engine;
     static _Alignas(64) unsigned char region[1 << 20];
     int refused = 0;
@@ -177,7 +117,7 @@ static void allocations_of_running(void **state)
     (void)state;
     for (int pair = 0; pair < 2; pair++) {
         scene s;
-        open_scene(&s, true, TNR_ACCESS_DIRECT);
+        open_scene(&s, shapes, 2, true, TNR_ACCESS_DIRECT);
         tnr_plan *plan = NULL;
         tnr_tensor *made = NULL;
         OK(make_plan(&s, pair == 1, &plan));
@@ -198,7 +138,7 @@ static void mappings_of_operands_and_outputs(void **state)
     for (int pair = 0; pair < 2; pair++) {
         for (int make = 0; make < 2; make++) {
             scene s;
-            open_scene(&s, false, TNR_ACCESS_MAPPED);
+            open_scene(&s, shapes, 2, false, TNR_ACCESS_MAPPED);
             tnr_plan *plan = NULL;
             OK(make_plan(&s, pair == 1, &plan));
             const int count = count_of_operands(pair == 1);

@@ -7,8 +7,8 @@
  *
  * TENURE_TEST_STEPS sets how many (20,000; under a sanitizer 1,000), TENURE_TEST_SEED which.
  */
-#include "catalogue/catalogue.h"
 #include "support/einsum_test.h"
+#include "support/engines_world.h"
 
 #include "engine/engine_internal.h"
 
@@ -19,60 +19,6 @@ enum { CASES = 20000 };
 #endif
 
 enum { MOST_RANK = 8, RANDOM_PAIR_LABELS = 12 };
-
-typedef struct world {
-    tnr_domain *heap;
-    tnr_domain *domain; /* its blocks come dirty */
-    catalogue_probe probe;
-    tnr_topology *topology; /* NULL: none to be had */
-    tnr_engine *engine;
-    tnr_engine *bare; /* without a cache */
-    tnr_engine *team; /* or NULL */
-} world;
-
-static void open_engines(world *w)
-{
-    tnr_engine_options options = TNR_ENGINE_OPTIONS;
-    OK(tnr_engine_create(w->domain, &options, &w->engine));
-    options.plan_cache_bytes = 0;
-    OK(tnr_engine_create(w->domain, &options, &w->bare));
-    if (w->topology != NULL) {
-        options.topology = w->topology;
-        OK(tnr_engine_create(w->domain, &options, &w->team));
-    }
-}
-
-static void close_engines(world *w)
-{
-    OK(tnr_engine_destroy(&w->engine));
-    OK(tnr_engine_destroy(&w->bare));
-    OK(tnr_engine_destroy(&w->team));
-}
-
-static void open_world(world *w)
-{
-    seed_from_environment();
-    memset(w, 0, sizeof *w);
-    w->heap = make_heap();
-    catalogue_probe_domain(w->heap, &w->probe, &w->domain);
-    if (tnr_topology_create(w->heap, NULL, &w->topology) != TNR_OK) {
-        print_message("no workers: %s\n", tnr_last_error());
-        w->topology = NULL;
-    }
-    open_engines(w);
-}
-
-static void close_world(world *w)
-{
-    close_engines(w);
-    if (w->topology != NULL) {
-        OK(tnr_topology_destroy(&w->topology));
-    }
-    close_domain(&w->domain);
-    close_domain(&w->heap);
-    assert_int_equal(w->probe.live, 0);
-    assert_int_equal(w->probe.misuse, 0);
-}
 
 /* What a product finds in the scratch is no number. */
 static void poison_scratch(tnr_engine *engine)
@@ -397,6 +343,7 @@ static void contractions_are_sums_by_definition(void **state)
 {
     (void)state;
     world w;
+    seed_from_environment();
     open_world(&w);
     const int64_t count = cases();
     for (int64_t i = 0; i < count; i++) {
@@ -415,6 +362,7 @@ static void any_number_of_workers_gives_the_same_bits(void **state)
 {
     (void)state;
     world w;
+    seed_from_environment();
     open_world(&w);
     if (w.team == NULL) {
         close_world(&w);
@@ -449,6 +397,7 @@ static void scratch_is_never_more_than_the_need(void **state)
     world w;
     int took = 0;
     int summed_alone = 0;
+    seed_from_environment();
     open_world(&w);
     for (int i = 0; i < CALLS; i++) {
         pair_case p;

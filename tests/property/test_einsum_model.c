@@ -10,57 +10,8 @@
 
 #include <cmocka.h>
 
-#include "catalogue/catalogue.h"
 #include "support/einsum_test.h"
-
-typedef struct world {
-    tnr_domain *heap;
-    tnr_domain *domain; /* its blocks come dirty */
-    catalogue_probe probe;
-    tnr_topology *topology; /* NULL: none to be had */
-    tnr_engine *engine;
-    tnr_engine *team;
-} world;
-
-static void open_engines(world *w)
-{
-    OK(tnr_engine_create(w->domain, NULL, &w->engine));
-    if (w->topology != NULL) {
-        tnr_engine_options options = TNR_ENGINE_OPTIONS;
-        options.topology = w->topology;
-        OK(tnr_engine_create(w->domain, &options, &w->team));
-    }
-}
-
-static void close_engines(world *w)
-{
-    OK(tnr_engine_destroy(&w->engine));
-    OK(tnr_engine_destroy(&w->team));
-}
-
-static void open_world(world *w)
-{
-    memset(w, 0, sizeof *w);
-    w->heap = make_heap();
-    catalogue_probe_domain(w->heap, &w->probe, &w->domain);
-    if (tnr_topology_create(w->heap, NULL, &w->topology) != TNR_OK) {
-        print_message("no workers: %s\n", tnr_last_error());
-        w->topology = NULL;
-    }
-    open_engines(w);
-}
-
-static void close_world(world *w)
-{
-    close_engines(w);
-    if (w->topology != NULL) {
-        OK(tnr_topology_destroy(&w->topology));
-    }
-    close_domain(&w->domain);
-    close_domain(&w->heap);
-    assert_int_equal(w->probe.live, 0);
-    assert_int_equal(w->probe.misuse, 0);
-}
+#include "support/engines_world.h"
 
 /* A path of pairs drawn by lot. */
 static void random_path(int count, tnr_einsum_step *steps)

@@ -118,7 +118,7 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
     for (int j = 0; j < nr; j += PARTS) {
         UNROLL
         for (int i = 0; i < mv; ++i) {
-            sums[j][i] = sums[j][i] * first + SWAP(sums[j + 1][i]) * second;
+            sums[j][i] = FUSE(sums[j][i], first, SWAP(sums[j + 1][i]) * second); /* by 1 and -1: the same either way */
         }
     }
 #endif
