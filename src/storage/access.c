@@ -425,7 +425,7 @@ take_usual(tnri_operand *operand, const int index, const tnr_view *written, tnri
     if (TNRI_LIKELY(covers_owner(view, root))) {
         bytes.first = root->bytes != 0 ? root->block.address : NULL;
         bytes.begin = bytes.first;
-        bytes.end = bytes.first + root->bytes;
+        bytes.end = root->bytes != 0 ? bytes.first + root->bytes : NULL;
     } else {
         touched found; /* in memory; those above are in registers */
         if (!is_inside(view, root, operand->write, &found)) {
