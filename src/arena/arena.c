@@ -16,17 +16,16 @@
  */
 #include "arena.h"
 #include "poison.inl.h"
-#include "tlsf_internal.h"
+#include "tlsf.inl.h"
 
 typedef struct arena {
     tnri_lock lock; /* guards everything below */
     unsigned shift; /* a granule is 1 << shift bytes */
     unsigned char *base;
-    size_t granule;
-    uint64_t capacity; /* bytes */
-    uint32_t program_blocks;
-    uint32_t peak_granules;
-    uint64_t allocations;
+    size_t last_byte;     /* of a granule: its size less 1 */
+    uint64_t capacity;    /* bytes */
+    uint32_t least_free;  /* fewest granules that were free at one time */
+    uint64_t allocations; /* also the number of the last block */
     uint64_t failures;
     tnri_tlsf tlsf;
 } arena;
@@ -35,7 +34,7 @@ typedef struct arena {
 #define ARENA_BYTES ((sizeof(arena) + 63U) / 64U * 64U)
 
 /* What a descriptor's state says of a block that is out. */
-#define STATE_OF(use) (TNRI_TLSF_OUT + (uint32_t)(use))
+#define STATE_FOR(use) (TNRI_TLSF_OUT | (uint32_t)(use))
 
 static inline uint64_t granules_to_bytes(const arena *self, uint64_t granules) { return granules << self->shift; }
 
@@ -43,7 +42,7 @@ static inline uint64_t granules_to_bytes(const arena *self, uint64_t granules) {
 
 static TNRI_COLD tnr_status no_room(const arena *self, uint64_t bytes, uint64_t alignment)
 {
-    if (self->tlsf.blocks_out == self->tlsf.block_limit) {
+    if (self->tlsf.blocks_left == 0U) {
         return tnri_fail(TNR_ERR_MEMORY,
                          "arena: no room for %llu bytes: all max_blocks = %llu blocks are out, %llu bytes free",
                          TNRI_LLU(bytes), TNRI_LLU(self->tlsf.block_limit),
@@ -55,18 +54,7 @@ static TNRI_COLD tnr_status no_room(const arena *self, uint64_t bytes, uint64_t 
                      TNRI_LLU(granules_to_bytes(self, tnri_tlsf_largest(&self->tlsf))));
 }
 
-static TNRI_COLD tnr_status no_room_at_all(arena *self, uint64_t bytes, uint64_t alignment)
-{
-    uint64_t rounded;
-    TNR_REQUIRE(tnri_round_up(bytes, UINT64_C(1) << self->shift, &rounded), TNR_ERR_OVERFLOW,
-                "arena: %llu bytes, rounded up, do not fit in 64 bits", TNRI_LLU(bytes));
-    tnri_lock_take(&self->lock);
-    self->failures++;
-    const tnr_status status = no_room(self, bytes, alignment);
-    tnri_lock_give(&self->lock);
-    return status;
-}
-
+/* The lock is held and is free afterwards. */
 static TNRI_COLD tnr_status give_up(arena *self, uint64_t bytes, uint64_t alignment)
 {
     self->failures++;
@@ -75,34 +63,33 @@ static TNRI_COLD tnr_status give_up(arena *self, uint64_t bytes, uint64_t alignm
     return status;
 }
 
-static tnr_status arena_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
-                                 tnr_block *block)
+static TNRI_COLD tnr_status no_room_at_all(arena *self, uint64_t bytes, uint64_t alignment)
 {
-    arena *self = domain->state;
-    const unsigned shift = self->shift;
-    if (TNRI_UNLIKELY(bytes > self->capacity)) {
-        return no_room_at_all(self, bytes, alignment);
-    }
-    /* The region ends in the address space and begins a granule above 0: no overflow. */
-    const uint32_t granules = (uint32_t)(((size_t)bytes + (self->granule - 1U)) >> shift);
-
+    uint64_t rounded;
+    TNR_REQUIRE(tnri_round_up(bytes, UINT64_C(1) << self->shift, &rounded), TNR_ERR_OVERFLOW,
+                "arena: %llu bytes, rounded up, do not fit in 64 bits", TNRI_LLU(bytes));
     tnri_lock_take(&self->lock);
+    return give_up(self, bytes, alignment);
+}
+
+/* The region ends in the address space and begins a granule above 0: no overflow where the arena has so many bytes. */
+static inline uint32_t granules_of(const arena *self, size_t bytes)
+{
+    return (uint32_t)((bytes + self->last_byte) >> self->shift);
+}
+
+/* Enter what was taken and say it. The lock is held and is free afterwards. */
+static inline void hand_out(arena *self, uint32_t index, uint32_t granules, tnr_block *block)
+{
     tnri_tlsf *tlsf = &self->tlsf;
-    const uint32_t index = TNRI_LIKELY(alignment <= self->granule)
-                               ? tnri_tlsf_take(tlsf, granules, STATE_OF(use))
-                               : tnri_tlsf_take_aligned(tlsf, granules, alignment >> shift, STATE_OF(use));
-    if (TNRI_UNLIKELY(index == 0)) {
-        return give_up(self, bytes, alignment);
-    }
     tnri_tlsf_block *taken = &tlsf->blocks[index];
-    const uint32_t out = tlsf->unit_count - tlsf->free_units;
-    self->peak_granules = out > self->peak_granules ? out : self->peak_granules;
-    self->allocations++;
-    self->program_blocks += use == TNRI_FOR_PROGRAM ? 1U : 0U;
-    const uint64_t number = tnri_mint(domain);
+    if (tlsf->free_units < self->least_free) {
+        self->least_free = tlsf->free_units;
+    }
+    const uint64_t number = ++self->allocations;
     taken->u.number = number;
-    unsigned char *const address = self->base + ((size_t)taken->offset << shift);
-    const size_t rounded = (size_t)granules << shift;
+    unsigned char *const address = self->base + ((size_t)taken->offset << self->shift);
+    const size_t rounded = (size_t)granules << self->shift;
     const uint64_t tag = (uint64_t)taken->generation << 32 | index;
     tnri_lock_give(&self->lock);
     block->address = address;
@@ -110,22 +97,57 @@ static tnr_status arena_allocate(tnr_domain *domain, uint64_t bytes, uint64_t al
     block->allocation = number;
     block->tag = tag;
     tnri_poison_mark_used(address, rounded);
+}
+
+/* With the usual alignment, as far as a search ever goes. The lock is held and is free afterwards. */
+static TNRI_NOINLINE tnr_status take_last(arena *self, tnri_block_use use, size_t bytes, tnr_block *block)
+{
+    const uint32_t granules = granules_of(self, bytes);
+    uint32_t index = 0;
+    if (TNRI_UNLIKELY(!tnri_tlsf_take(&self->tlsf, granules, STATE_FOR(use), &index))) {
+        return give_up(self, bytes, TNRI_UNIT);
+    }
+    hand_out(self, index, granules, block);
     return TNR_OK;
 }
 
-/* Is the block out for that use, exactly as it says? The lock is held. */
+static tnr_status arena_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
+                                 tnr_block *block)
+{
+    arena *self = domain->state;
+    TNR_TRY(tnri_alignment_check(alignment, &alignment));
+    if (bytes > self->capacity) {
+        return no_room_at_all(self, bytes, alignment);
+    }
+    const uint64_t steps = alignment >> self->shift;
+    tnri_lock_take(&self->lock);
+    if (steps <= 1U) {
+        return take_last(self, use, (size_t)bytes, block);
+    }
+    const uint32_t granules = granules_of(self, (size_t)bytes);
+    uint32_t index = 0;
+    if (TNRI_UNLIKELY(!tnri_tlsf_take_aligned(&self->tlsf, granules, steps, STATE_FOR(use), &index))) {
+        return give_up(self, bytes, alignment);
+    }
+    hand_out(self, index, granules, block);
+    return TNR_OK;
+}
+
+/* Is the block out for that use, exactly as it says? The lock is held. One decision on all that must be equal. */
 static inline bool is_out(const arena *self, const tnr_block *block, uint32_t state)
 {
     const tnri_tlsf *tlsf = &self->tlsf;
     const uint32_t index = (uint32_t)block->tag;
-    if (TNRI_UNLIKELY(index > 2U * tlsf->block_limit + 1U)) {
+    if (TNRI_UNLIKELY(index >= tlsf->descriptors)) {
         return false;
     }
-    const tnri_tlsf_block *known = &tlsf->blocks[index]; /* the sentinel's state is no use's that is looked for */
-    return known->state == state && known->generation == (uint32_t)(block->tag >> 32) &&
-           self->base + ((size_t)known->offset << self->shift) == (unsigned char *)block->address &&
-           ((uint64_t)known->units << self->shift) == block->bytes && known->u.number == block->allocation &&
-           index != 0;
+    const tnri_tlsf_block *known = &tlsf->blocks[index]; /* the sentinel's state is no use's */
+    const uintptr_t address = (uintptr_t)self->base + ((uintptr_t)known->offset << self->shift);
+    const size_t bytes = (size_t)known->units << self->shift;
+    const uint32_t narrow = (known->state ^ state) | (known->generation ^ (uint32_t)(block->tag >> 32));
+    const uint64_t wide =
+        (address ^ (uintptr_t)block->address) | (bytes ^ block->bytes) | (known->u.number ^ block->allocation);
+    return (wide | narrow) == 0;
 }
 
 /* Why it is not; TNR_OK when it is out for some use. The lock is held. */
@@ -135,7 +157,7 @@ static tnr_status recognise(const arena *self, const tnr_block *block)
     const uint32_t index = (uint32_t)block->tag;
     const uint32_t generation = (uint32_t)(block->tag >> 32);
     const uint64_t at = (uint64_t)((uintptr_t)block->address - (uintptr_t)self->base);
-    if (index == 0 || index > 2U * (uint64_t)tlsf->block_limit + 1U || at >> self->shift >= tlsf->unit_count) {
+    if (index == 0 || index >= tlsf->descriptors || at >> self->shift >= tlsf->unit_count) {
         return TNR_ERR_FOREIGN;
     }
     const tnri_tlsf_block *known = &tlsf->blocks[index];
@@ -143,7 +165,7 @@ static tnr_status recognise(const arena *self, const tnr_block *block)
         /* Generations count from tlsf->generation: an earlier one was handed out once, a later one never. */
         return generation - tlsf->generation < known->generation - tlsf->generation ? TNR_ERR_STALE : TNR_ERR_FOREIGN;
     }
-    const bool same = known->state >= TNRI_TLSF_OUT && granules_to_bytes(self, known->offset) == at &&
+    const bool same = (known->state & TNRI_TLSF_OUT) != 0 && granules_to_bytes(self, known->offset) == at &&
                       granules_to_bytes(self, known->units) == block->bytes && known->u.number == block->allocation;
     return same ? TNR_OK : TNR_ERR_FOREIGN;
 }
@@ -155,16 +177,24 @@ static TNRI_COLD tnr_status refuse(tnr_status status, const tnr_block *block)
                : tnri_fail(status, "arena: block %llu was not handed out by this arena", TNRI_LLU(block->allocation));
 }
 
+/* The lock is held and is free afterwards. */
+static TNRI_COLD tnr_status not_out(arena *self, const tnr_block *block)
+{
+    const tnr_status status = recognise(self, block);
+    tnri_lock_give(&self->lock);
+    if (tnri_block_is_empty(block)) {
+        return TNR_OK;
+    }
+    return refuse(status != TNR_OK ? status : TNR_ERR_FOREIGN, block);
+}
+
 static tnr_status arena_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
 {
     arena *self = domain->state;
     tnri_lock_take(&self->lock);
-    if (TNRI_UNLIKELY(!is_out(self, block, STATE_OF(use)))) {
-        const tnr_status status = recognise(self, block);
-        tnri_lock_give(&self->lock);
-        return refuse(status != TNR_OK ? status : TNR_ERR_FOREIGN, block);
+    if (TNRI_UNLIKELY(!is_out(self, block, STATE_FOR(use)))) {
+        return not_out(self, block);
     }
-    self->program_blocks -= use == TNRI_FOR_PROGRAM ? 1U : 0U;
     /* Under the lock: once it is given back, the bytes may be another thread's. */
     tnri_poison_mark_free(block->address, block->bytes);
     tnri_tlsf_give(&self->tlsf, (uint32_t)block->tag);
@@ -177,9 +207,9 @@ static void arena_statistics(tnr_domain *domain, tnr_domain_statistics *statisti
     arena *self = domain->state;
     tnri_lock_take(&self->lock);
     const tnri_tlsf *tlsf = &self->tlsf;
-    statistics->blocks = tlsf->blocks_out;
+    statistics->blocks = tlsf->block_limit - tlsf->blocks_left;
     statistics->bytes = granules_to_bytes(self, tlsf->unit_count - tlsf->free_units);
-    statistics->peak_bytes = granules_to_bytes(self, self->peak_granules);
+    statistics->peak_bytes = granules_to_bytes(self, tlsf->unit_count - self->least_free);
     statistics->allocations = self->allocations;
     statistics->failures = self->failures;
     statistics->capacity = granules_to_bytes(self, tlsf->unit_count);
@@ -188,13 +218,18 @@ static void arena_statistics(tnr_domain *domain, tnr_domain_statistics *statisti
     tnri_lock_give(&self->lock);
 }
 
+/* Counted one by one: few ask, and every allocation would have to keep the sum. */
 static uint64_t arena_program_blocks(tnr_domain *domain)
 {
     arena *self = domain->state;
+    uint64_t found = 0;
     tnri_lock_take(&self->lock);
-    const uint64_t blocks = self->program_blocks;
+    const tnri_tlsf_block *blocks = self->tlsf.blocks;
+    for (uint32_t index = blocks[0].after; index != 0; index = blocks[index].after) {
+        found += blocks[index].state == STATE_FOR(TNRI_FOR_PROGRAM) ? 1U : 0U;
+    }
     tnri_lock_give(&self->lock);
-    return blocks;
+    return found;
 }
 
 static tnr_status arena_transfer(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to)
@@ -204,13 +239,11 @@ static tnr_status arena_transfer(tnr_domain *domain, const tnr_block *block, tnr
     tnr_status status = recognise(self, block);
     if (status == TNR_OK) {
         tnri_tlsf_block *known = &self->tlsf.blocks[(uint32_t)block->tag];
-        const bool program = known->state == STATE_OF(TNRI_FOR_PROGRAM);
+        const bool program = known->state == STATE_FOR(TNRI_FOR_PROGRAM);
         if (program != (from == TNRI_FOR_PROGRAM)) {
             status = TNR_ERR_FOREIGN;
         } else {
-            known->state = STATE_OF(to);
-            self->program_blocks += to == TNRI_FOR_PROGRAM ? 1U : 0U;
-            self->program_blocks -= program ? 1U : 0U;
+            known->state = STATE_FOR(to);
         }
     }
     tnri_lock_give(&self->lock);
@@ -239,6 +272,46 @@ static const tnri_domain_class arena_class = {
     .transfer = arena_transfer,
     .destroy = arena_destroy,
 };
+
+/* ---- The program's calls ----------------------------------------------------------------------------------------- */
+
+/*
+ * They stand here for that which an arena is asked most often, a block of any alignment: all in one function, for on a Cortex-M3 each one
+ * that passes a call on costs some twenty instructions. Everything else goes the common way.
+ */
+tnr_status tnr_domain_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
+{
+    if (TNRI_UNLIKELY(domain == NULL || domain->kind != &arena_class || block == NULL || alignment != 0 ||
+                      bytes - 1U >= ((const arena *)domain->state)->capacity)) { /* no bytes, or too many */
+        return tnri_raw_allocate(domain, bytes, alignment, block);
+    }
+    arena *self = domain->state;
+    const size_t asked = (size_t)bytes; /* a capacity is one */
+    const uint32_t granules = granules_of(self, asked);
+    uint32_t index = 0;
+    tnri_lock_take(&self->lock);
+    if (TNRI_UNLIKELY(!tlsf_take(&self->tlsf, granules, STATE_FOR(TNRI_FOR_PROGRAM), &index))) {
+        return take_last(self, TNRI_FOR_PROGRAM, asked, block);
+    }
+    hand_out(self, index, granules, block);
+    return TNR_OK;
+}
+
+tnr_status tnr_domain_release(tnr_domain *domain, const tnr_block *block)
+{
+    if (TNRI_UNLIKELY(domain == NULL || domain->kind != &arena_class || block == NULL)) {
+        return tnri_raw_release(domain, block);
+    }
+    arena *self = domain->state;
+    tnri_lock_take(&self->lock);
+    if (TNRI_UNLIKELY(!is_out(self, block, STATE_FOR(TNRI_FOR_PROGRAM)))) {
+        return not_out(self, block);
+    }
+    tnri_poison_mark_free(block->address, block->bytes);
+    tlsf_give(&self->tlsf, (uint32_t)block->tag);
+    tnri_lock_give(&self->lock);
+    return TNR_OK;
+}
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -455,9 +528,12 @@ static tnr_status build(void *region, uint64_t bytes, const tnr_arena_options *o
     memset(self, 0, sizeof(*self));
     domain->home = domain;
     domain->state = self;
+    /* The arena numbers its blocks itself, and what has a number and no bytes counts where they never get to. */
+    atomic_store_explicit(&domain->minted, UINT64_C(1) << 63, memory_order_relaxed);
     self->shift = tnri_lowest_bit(at.granule);
     self->base = (unsigned char *)region + (at.base - (uint64_t)(uintptr_t)region);
-    self->granule = (size_t)at.granule;
+    self->last_byte = (size_t)at.granule - 1U;
+    self->least_free = at.granules;
     self->capacity = granules_to_bytes(self, at.granules);
     /* A first generation of its own, so that blocks of an earlier arena in the same place are not taken for ours. */
     const uint32_t generation = (uint32_t)domain->serial * 0x9E3779B9U;
@@ -506,7 +582,7 @@ tnr_status tnr_arena_create_in(tnr_domain *parent, uint64_t bytes, const tnr_are
     TNR_TRY(tnri_domain_check_open(op, parent));
     options.placement = parent->placement;
     tnr_block region;
-    TNR_TRY(parent->kind->allocate(parent, bytes, tnri_max_u64(options.page, TNRI_UNIT), TNRI_FOR_RECORD, &region));
+    TNR_TRY(parent->kind->allocate(parent, TNRI_FOR_RECORD, bytes, options.page, &region));
     /* A parent that rounds gives more than was asked for, and the arena has all of it. */
     tnr_domain *made = NULL;
     const tnr_status status = build(region.address, region.bytes, &options, &made);
@@ -543,17 +619,16 @@ tnr_status tnr_arena_reset(tnr_domain *domain)
     tnri_tlsf_block *blocks = self->tlsf.blocks;
     for (uint32_t index = blocks[0].after, next; index != 0; index = next) {
         next = blocks[index].after;
-        if (blocks[index].state != STATE_OF(TNRI_FOR_PROGRAM)) {
+        if (blocks[index].state != STATE_FOR(TNRI_FOR_PROGRAM)) {
             continue;
         }
-        if (blocks[next].state == TNRI_TLSF_FREE) { /* it may go into another one; what is behind it stays */
+        if ((blocks[next].state & TNRI_TLSF_FREE) != 0) { /* it may go into another one; what is behind it stays */
             next = blocks[next].after;
         }
         tnri_poison_mark_free(self->base + granules_to_bytes(self, blocks[index].offset),
                               granules_to_bytes(self, blocks[index].units));
         tnri_tlsf_give(&self->tlsf, index);
     }
-    self->program_blocks = 0;
     tnri_lock_give(&self->lock);
     return TNR_OK;
 }
@@ -585,14 +660,6 @@ tnr_status tnr_arena_check(tnr_domain *domain)
     TNR_TRY(arena_of("arena_check", domain, &self));
     tnri_lock_take(&self->lock);
     const char *fault = tnri_tlsf_check(&self->tlsf);
-    uint64_t program_blocks = 0;
-    const tnri_tlsf_block *blocks = self->tlsf.blocks;
-    for (uint32_t index = blocks[0].after; fault == NULL && index != 0; index = blocks[index].after) {
-        program_blocks += blocks[index].state == STATE_OF(TNRI_FOR_PROGRAM) ? 1U : 0U;
-    }
-    if (fault == NULL && program_blocks != self->program_blocks) {
-        fault = "the count of the program's blocks is wrong";
-    }
     tnri_lock_give(&self->lock);
     TNR_REQUIRE(fault == NULL, TNR_ERR_BACKEND, "arena_check: %s", fault);
     return TNR_OK;

@@ -110,11 +110,15 @@ typedef enum tnri_block_use {
 /* Behaviour of a kind of domain. All entries required unless NULL is given a meaning. */
 typedef struct tnri_domain_class {
     const char *name; /* NULL: the program's table has it */
-    /* Fill *block, its number by tnri_mint or the class's own count. bytes >= 1, alignment a power of two >= 64. */
-    tnr_status (*allocate)(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+    /*
+     * Fill *block, on success only, its number by tnri_mint or the class's own count. bytes >= 1. alignment is a power of two, 0 for
+     * TNRI_UNIT; where program_blocks is not NULL it may be anything: the class refuses what is none (tnri_alignment_check). In this
+     * order of parameters 32-bit machines pass a program's call on as it came.
+     */
+    tnr_status (*allocate)(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
                            tnr_block *block);
     /*
-     * TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed, for a block that is not out, or not for this use: a program cannot
+     * TNR_OK, nothing changed, for an empty block; TNR_ERR_STALE or TNR_ERR_FOREIGN, nothing changed either, for a block that is not out, or not for this use: a program cannot
      * give back the bytes of a tensor. Classes without program_blocks are only given blocks that are known to be good.
      */
     tnr_status (*release)(tnr_domain *domain, const tnr_block *block, tnri_block_use use);
@@ -140,6 +144,9 @@ typedef struct tnri_domain_class {
     void (*destroy)(tnr_domain *domain);
     bool outlives_close; /* pools: closing is fine while tensors live, and release goes on working until the last */
 } tnri_domain_class;
+
+/* What a request for no bytes is answered with. */
+static inline bool tnri_block_is_empty(const tnr_block *block) { return block->bytes == 0 && block->address == NULL; }
 
 /* Blocks out of a domain whose class does not count them itself: the heap and programs' domains. */
 typedef struct tnri_tally {
@@ -244,6 +251,13 @@ void tnri_topology_let_go(tnr_topology *topology);
 
 /* TNR_ERR_BOUNDS, naming the usable nodes, when this is none of them. */
 tnr_status tnri_topology_node_check(const char *op, const tnr_topology *topology, int node);
+
+/* TNR_ERR_ARGUMENT for an alignment that is neither 0 nor a power of two; *least is what it means. */
+tnr_status tnri_alignment_check(uint64_t alignment, uint64_t *least);
+
+/* tnr_domain_allocate and tnr_domain_release, whatever the class: see arena.c. */
+tnr_status tnri_raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block);
+tnr_status tnri_raw_release(tnr_domain *domain, const tnr_block *block);
 
 /* Bytes for a tensor, 64-byte aligned; 0 bytes give a zeroed block. */
 tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block);

@@ -20,12 +20,14 @@
 #define TNRI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TNRI_COLD __attribute__((cold, noinline))
 #define TNRI_NOINLINE __attribute__((noinline))
+#define TNRI_INLINED inline __attribute__((always_inline))
 #else
 #define TNRI_PRINTF(format_index, first)
 #define TNRI_LIKELY(condition) (condition)
 #define TNRI_UNLIKELY(condition) (condition)
 #define TNRI_COLD
 #define TNRI_NOINLINE
+#define TNRI_INLINED inline
 #endif
 
 /*

@@ -208,7 +208,7 @@ tnr_status tnri_block_take(tnr_domain *domain, uint64_t bytes, tnr_block *block)
         block->allocation = tnri_mint(domain);
         return TNR_OK;
     }
-    return domain->kind->allocate(domain, bytes, TNRI_UNIT, TNRI_FOR_TENSOR, block);
+    return domain->kind->allocate(domain, TNRI_FOR_TENSOR, bytes, 0, block);
 }
 
 void tnri_block_give(tnr_domain *domain, const tnr_block *block)
@@ -230,7 +230,7 @@ void tnri_block_undo(tnr_domain *domain, const tnr_block *block)
 tnr_status tnri_record_take(tnr_domain *domain, uint64_t bytes, tnr_block *block)
 {
     tnr_domain *home = domain->home;
-    TNR_TRY(home->kind->allocate(home, bytes, TNRI_UNIT, TNRI_FOR_RECORD, block));
+    TNR_TRY(home->kind->allocate(home, TNRI_FOR_RECORD, bytes, 0, block));
     memset(block->address, 0, (size_t)bytes);
     return TNR_OK;
 }

@@ -180,10 +180,11 @@ static tnr_status prepare(tnr_domain *domain, void *address, uint64_t bytes, boo
     return error == 0 ? TNR_OK : no_memory(domain, bytes, error_word(error));
 }
 
-static tnr_status numa_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+static tnr_status numa_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
                                 tnr_block *block)
 {
     (void)use;
+    alignment = tnri_max_u64(alignment, TNRI_UNIT);
     const numa_state *state = state_of(domain);
     uint64_t rounded;
     TNR_REQUIRE(tnri_round_up(bytes, state->info.page_bytes, &rounded), TNR_ERR_OVERFLOW,

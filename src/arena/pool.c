@@ -190,7 +190,7 @@ static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment
 {
     tnr_domain *parent = pool->domain.parent;
     tnr_block taken;
-    TNR_TRY(parent->kind->allocate(parent, bytes, alignment, TNRI_FOR_TENSOR, &taken));
+    TNR_TRY(parent->kind->allocate(parent, TNRI_FOR_TENSOR, bytes, alignment, &taken));
     const tnr_status status = tnri_pool_entry_take(pool, entry);
     if (status != TNR_OK) {
         tnri_block_undo(parent, &taken);
@@ -210,6 +210,7 @@ static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint
     const uint64_t class_bytes = tnri_class_bytes(size_class);
     tnri_pool_entry *entry = NULL;
     tnr_block parent_block;
+    TNR_TRY(tnri_alignment_check(alignment, &alignment));
     tnr_status status = ask_parent(pool, class_bytes, alignment, &entry, &parent_block);
     if (status == TNR_ERR_MEMORY && trim(pool, 0) != 0) {
         status = ask_parent(pool, class_bytes, alignment, &entry, &parent_block);
@@ -261,7 +262,7 @@ static TNRI_COLD tnr_status allocate_contended(tnri_pool *pool, uint64_t bytes, 
     return allocate_locked(pool, bytes, alignment, use, block);
 }
 
-static tnr_status pool_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+static tnr_status pool_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
                                 tnr_block *block)
 {
     tnri_pool *pool = pool_of(domain);

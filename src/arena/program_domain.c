@@ -33,10 +33,11 @@ static tnr_status answer_of(const program_state *state, const char *entry, unsig
     return status;
 }
 
-static tnr_status program_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnri_block_use use,
+static tnr_status program_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
                                    tnr_block *block)
 {
     (void)use;
+    alignment = tnri_max_u64(alignment, TNRI_UNIT);
     program_state *state = state_of(domain);
     tnr_block taken = {NULL, 0, 0, 0};
     const unsigned recorded = tnri_failures_recorded();

@@ -30,10 +30,11 @@ static void raw_fill(tnr_domain *domain, tnri_handle *handle, const tnr_block *b
 
 static TNRI_NOINLINE tnr_status raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
+    TNR_TRY(tnri_alignment_check(alignment, &alignment));
     tnri_handle *handle;
     TNR_TRY(tnri_handle_take(domain, TNR_ALLOCATION_REASON_END, 0, &handle));
     tnr_block taken;
-    const tnr_status status = domain->kind->allocate(domain, bytes, alignment, TNRI_FOR_PROGRAM, &taken);
+    const tnr_status status = domain->kind->allocate(domain, TNRI_FOR_PROGRAM, bytes, alignment, &taken);
     if (status != TNR_OK) {
         tnri_handle_cancel(domain, TNR_ALLOCATION_REASON_END, 0, handle);
         return status;
@@ -123,29 +124,33 @@ tnr_status tnri_block_retake(tnr_domain *domain, const tnr_block *lent, tnr_bloc
     return TNR_OK;
 }
 
-tnr_status tnr_domain_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
+tnr_status tnri_alignment_check(uint64_t alignment, uint64_t *least)
+{
+    TNR_REQUIRE(alignment == 0 || tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
+                "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
+    *least = tnri_max_u64(alignment, TNRI_UNIT);
+    return TNR_OK;
+}
+
+tnr_status tnri_raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
     TNR_REQUIRE(domain != NULL && block != NULL, TNR_ERR_ARGUMENT,
                 "domain_allocate: domain and block must not be NULL");
-    if (alignment != 0) {
-        TNR_REQUIRE(tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
-                    "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
-    }
-    alignment = tnri_max_u64(alignment, TNRI_UNIT);
-    if (TNRI_UNLIKELY(bytes == 0)) {
+    TNR_TRY(tnri_alignment_check(alignment, &alignment));
+    if (bytes == 0) {
         memset(block, 0, sizeof(*block));
         return TNR_OK;
     }
     /* A class writes *block on success only; a copy of ours would cost more than a pool's hit. */
     return domain->kind->program_blocks != NULL
-               ? domain->kind->allocate(domain, bytes, alignment, TNRI_FOR_PROGRAM, block)
+               ? domain->kind->allocate(domain, TNRI_FOR_PROGRAM, bytes, alignment, block)
                : raw_allocate(domain, bytes, alignment, block);
 }
 
-tnr_status tnr_domain_release(tnr_domain *domain, const tnr_block *block)
+tnr_status tnri_raw_release(tnr_domain *domain, const tnr_block *block)
 {
     TNR_REQUIRE(domain != NULL && block != NULL, TNR_ERR_ARGUMENT, "domain_release: domain and block must not be NULL");
-    if (TNRI_UNLIKELY(block->bytes == 0 && block->address == NULL)) {
+    if (TNRI_UNLIKELY(tnri_block_is_empty(block))) {
         return TNR_OK;
     }
     return domain->kind->program_blocks != NULL ? domain->kind->release(domain, block, TNRI_FOR_PROGRAM)

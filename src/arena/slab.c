@@ -72,7 +72,7 @@ static tnr_status grow(tnr_domain *home, uint64_t slots, bool stays)
 {
     tnri_slab *slab = &home->slab;
     tnr_block block;
-    TNR_TRY(home->kind->allocate(home, bytes_of(slots), TNRI_UNIT, TNRI_FOR_RECORD, &block));
+    TNR_TRY(home->kind->allocate(home, TNRI_FOR_RECORD, bytes_of(slots), 0, &block));
     tnri_slab_chunk *chunk = block.address;
     memset(chunk, 0, (size_t)bytes_of(slots));
     chunk->block = block;

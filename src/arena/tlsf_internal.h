@@ -11,11 +11,11 @@
  * Size classes: 32 per power of two. Row 0 holds 0..31 units exactly, row r > 0 holds 2^(r+4) .. 2^(r+5) - 1 in 32
  * equal steps. One bit per row, one word of bits per row, all of 32 bits.
  *
- * Where a request goes. A large one takes the tightest block that fits and its high end, a small one (under 1/128 of
- * the range) the lowest of a few that fit and its low end: small blocks gather at low addresses, large holes stay
- * whole, and what is cut off a hole lies beside blocks of its own kind. On the trace of tests/bench/bench_arena.c the
- * room needed per peak live byte is 1.154 in the mean (worst of 24 seeds 1.190). The two ends with the tightest block for
- * all needs 1.186 (1.251), and a fifth fewer instructions.
+ * Where a request goes: into the first block of its own class where that is large enough, else into the first of the next class that has
+ * one; where there is none, further down the list of its own. A large one takes the high end of that block, a small one (under 1/32 of the
+ * range) the low end: small blocks gather at low addresses, and what is cut off a hole lies beside blocks of its own kind. On the trace of
+ * tests/bench/bench_arena.c the room needed per peak live byte is 1.175 in the mean of 24 seeds. To choose the lowest of five holes for
+ * small requests made that 1.154, and cost a third more instructions; the class rounded up instead, as in the paper, needs 1.21.
  *
  * What is cut off is a new descriptor's: the rest of a free block keeps its own, and its place in its list while it stays in
  * its class. Likewise a block that comes back goes into a free neighbour.
@@ -35,24 +35,23 @@
 /* Most units, and most blocks out, that fit indices of 32 bits. */
 #define TNRI_TLSF_MOST_UNITS 0xFFFFFFFEU
 #define TNRI_TLSF_MOST_BLOCKS 0x7FFFFFFEU
-/* Free blocks of the request's own class that a search looks at, and where there is nothing else. */
-#define TNRI_TLSF_FIRST_PROBES 2U
+/* Free blocks of the request's own class that a search looks at where there is nothing else. */
 #define TNRI_TLSF_PROBES 8U
-/* Free blocks of higher classes among which a small request chooses too. */
-#define TNRI_TLSF_HEADS 3U
 /* Requests under this share of the range are small. */
-#define TNRI_TLSF_SMALL_SHARE 128U
+#define TNRI_TLSF_SMALL_SHARE 32U
 
-/* States of a descriptor that are not "out". A block that is out has the caller's word, from TNRI_TLSF_OUT on. */
+/* States of a descriptor. A block that is out has the caller's word: this bit, and what the caller likes in the two below it. */
 #define TNRI_TLSF_SPARE 0U
-#define TNRI_TLSF_FREE 1U
-#define TNRI_TLSF_OUT 2U
+#define TNRI_TLSF_END 2U /* the sentinel */
+#define TNRI_TLSF_OUT 4U
+#define TNRI_TLSF_FREE 8U /* this bit, and the class above it */
+#define TNRI_TLSF_CLASS_SHIFT 4U
 
 typedef struct tnri_tlsf_block {
-    uint32_t offset; /* first unit */
-    uint32_t units;
     uint32_t before; /* neighbours in the range; 0 at both ends */
     uint32_t after;
+    uint32_t offset; /* first unit */
+    uint32_t units;
     union {
         struct {
             uint32_t previous; /* free: list of its class; spare: only next */
@@ -71,13 +70,14 @@ typedef struct tnri_tlsf {
     tnri_tlsf_block *blocks;
     uint64_t origin; /* number of unit 0 in the address space: what alignment refers to */
     uint32_t free_units;
+    uint32_t blocks_left; /* so many more may be out */
     uint32_t unit_count;
     uint32_t small; /* requests under so many units are small */
     uint32_t rows;
     uint32_t block_limit;
-    uint32_t blocks_out;
-    uint32_t spare;      /* descriptors without a block */
-    uint32_t generation; /* first generation of every descriptor */
+    uint32_t descriptors; /* in the table */
+    uint32_t spare;       /* descriptors without a block */
+    uint32_t generation;  /* first generation of every descriptor */
 } tnri_tlsf;
 
 /* Rows that a range of so many units needs, 1..TNRI_TLSF_MOST_ROWS, and the largest range that so many rows serve. */
@@ -94,16 +94,13 @@ uint64_t tnri_tlsf_table_bytes(uint32_t rows, uint32_t block_limit);
 void tnri_tlsf_init(tnri_tlsf *tlsf, void *tables, uint32_t units, uint32_t block_limit, uint64_t origin,
                     uint32_t generation);
 
-/*
- * Take `units` >= 1 units. `state` >= TNRI_TLSF_OUT is kept with the block. 0 when no block that the search covers is large enough or
- * block_limit are out; else the descriptor's index. Bounded time.
- */
-uint32_t tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint32_t state);
+/* tlsf_take of tlsf.inl.h, and where that finds nothing, further down the list of the own class. */
+bool tnri_tlsf_take(tnri_tlsf *tlsf, uint32_t units, uint32_t state, uint32_t *taken);
 
 /* The same where the first unit must be at a multiple of `alignment` (a power of two, in units, counted from origin). */
-uint32_t tnri_tlsf_take_aligned(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uint32_t state);
+bool tnri_tlsf_take_aligned(tnri_tlsf *tlsf, uint32_t units, uint64_t alignment, uint32_t state, uint32_t *taken);
 
-/* Give a block back that is out. Bounded time. */
+/* tlsf_give of tlsf.inl.h, for those in no hurry. */
 void tnri_tlsf_give(tnri_tlsf *tlsf, uint32_t index);
 
 /* The largest `units` for which tnri_tlsf_take with alignment 1 would succeed; 0 for none. Bounded time. */
