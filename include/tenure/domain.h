@@ -421,8 +421,9 @@ typedef struct tnr_pool_statistics {
  * A released buffer is kept for the next request of its size class: four classes per power of two, so at most 25 %
  * more bytes than asked for, none at powers of two (never under 64 bytes). The best class is found in O(1). The sum of
  * retained bytes stays under the cap at every moment; a buffer above the cap is freed at once and evicts nothing; the
- * least recently released goes first. Zero bytes never take a buffer. When the parent is full the pool gives up all it
- * retains and asks once more.
+ * least recently released goes first. Zero bytes never take a buffer. When the parent is full the pool gives up
+ * what it retains, oldest first, until the parent has room, and no more than that; where the parent says how much it has
+ * (an arena does) and even all that is retained would not do, it gives up nothing.
  *
  * Weak return: tnr_domain_close closes a pool also while its tensors live. They stay valid, and their bytes go straight
  * to the parent when they are released; the parent cannot be closed before.
@@ -443,13 +444,24 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_pool_set_max_bytes(tnr_domain *pool, uint6
 /** Give up retained buffers, least recent first, until at most keep_bytes stay. *freed (may be NULL) gets the bytes. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_pool_trim(tnr_domain *pool, uint64_t keep_bytes, uint64_t *freed);
 
+/**
+ * Have the records of so many buffers, out and retained together, now: nothing but buffers is taken from then on while there
+ * are no more of them. Records are otherwise taken with the buffers that need them. They are the pool's, and lie in its home
+ * until it is gone. TNR_ERR_MEMORY when the home is full: what could be had stays. TNR_ERR_OVERFLOW for more than a pool can
+ * number, TNR_ERR_ARGUMENT when the domain is no pool; nothing changed then. O(buffers). Thread-safe.
+ */
+TNR_API TNR_MUST_CHECK tnr_status tnr_pool_reserve(tnr_domain *pool, uint64_t buffers);
+
 /** Bytes of the buffer that a pool hands out for a request: its size class. TNR_ERR_OVERFLOW near 2^64. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_pool_class_bytes(uint64_t bytes, uint64_t *class_bytes);
 
 /** Need of one domain made by tnr_domain_create with this configuration. */
 TNR_API TNR_MUST_CHECK tnr_status tnr_domain_need(const tnr_domain_config *config, tnr_need *need);
 
-/** Need of one pool that never has more than `buffers` buffers, out and retained together (not their bytes). */
+/**
+ * Need of one pool that never has more than `buffers` buffers, out and retained together (not their bytes), and of
+ * tnr_pool_reserve for as many.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need);
 
 /* ---- Ledger ------------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
  *   inputs and counters are as they were. One error comes later, and only from a program's domain: its unmap fails when
  *   the call ends. No new tensor exists then, leases are given back, but what was written to the caller's view, the
  *   ledger's entry for a copy of that, and scratch that a product took, stay. And a pool whose parent is full gives up
- *   what it retains before it refuses a new tensor (domain.h): after that it begins cold.
+ *   retained buffers for a new tensor (domain.h), and all of them where its parent's room is enough and in pieces.
  * - Dtypes must match (TNR_ERR_DTYPE) unless the operation says otherwise; shapes must be equal, or an operand has rank 0
  *   and meets every element of the others (TNR_ERR_SHAPE). A dtype for which an operation does not exist is
  *   TNR_ERR_UNSUPPORTED.

@@ -163,23 +163,30 @@ static inline void take_back(tnri_pool *pool, const tnri_pool_entry *entry)
 
 /* ---- Giving up retained buffers; the lock is not held ------------------------------------------------------------ */
 
-/* Give up retained buffers, oldest first, until at most `keep` bytes stay; says how many bytes went. */
-static uint64_t trim(tnri_pool *pool, uint64_t keep)
+/* Give up the oldest retained buffer if more than `keep` bytes are; says how many bytes went. */
+static uint64_t give_up_oldest(tnri_pool *pool, uint64_t keep)
 {
+    tnr_block block = {NULL, 0, 0, 0};
     uint64_t freed = 0;
-    for (;;) {
-        tnr_block block = {NULL, 0, 0, 0};
-        tnri_lock_take(&pool->lock);
-        const bool more = pool->retained_bytes > keep;
-        if (more) {
-            freed += evict(pool, &block);
-        }
-        tnri_lock_give(&pool->lock);
-        if (!more) {
-            return freed;
-        }
+    tnri_lock_take(&pool->lock);
+    if (pool->retained_bytes > keep) {
+        freed = evict(pool, &block);
+    }
+    tnri_lock_give(&pool->lock);
+    if (freed != 0) {
         tnri_block_give(pool->domain.parent, &block);
     }
+    return freed;
+}
+
+/* Until at most `keep` bytes stay. */
+static uint64_t trim(tnri_pool *pool, uint64_t keep)
+{
+    uint64_t sum = 0;
+    for (uint64_t freed; (freed = give_up_oldest(pool, keep)) != 0;) {
+        sum += freed;
+    }
+    return sum;
 }
 
 /* ---- Taking ------------------------------------------------------------------------------------------------------ */
@@ -200,6 +207,33 @@ static tnr_status ask_parent(tnri_pool *pool, uint64_t bytes, uint64_t alignment
     return TNR_OK;
 }
 
+/* Could a parent that has refused so many bytes serve them if it had back all that is retained? */
+static bool may_have_room(tnri_pool *pool, uint64_t bytes)
+{
+    tnr_domain *parent = pool->domain.parent;
+    tnr_domain_statistics found;
+    memset(&found, 0, sizeof(found));
+    parent->kind->statistics(parent, &found);
+    tnri_lock_take(&pool->lock);
+    const uint64_t retained = pool->retained_bytes;
+    tnri_lock_give(&pool->lock);
+    return found.capacity == 0 ||
+           (bytes <= found.capacity && (bytes <= found.free_bytes || bytes - found.free_bytes <= retained));
+}
+
+/* The same, and where the parent is full, retained buffers make room, oldest first: no more of them than it takes. */
+static tnr_status ask_and_make_room(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_pool_entry **entry,
+                                    tnr_block *parent_block)
+{
+    tnr_status status = ask_parent(pool, bytes, alignment, entry, parent_block);
+    if (status == TNR_ERR_MEMORY && may_have_room(pool, bytes)) {
+        while (status == TNR_ERR_MEMORY && give_up_oldest(pool, 0) != 0) {
+            status = ask_parent(pool, bytes, alignment, entry, parent_block);
+        }
+    }
+    return status;
+}
+
 /* Serve a request that no retained buffer serves. */
 static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint64_t alignment, tnri_block_use use,
                                            tnr_block *block)
@@ -211,10 +245,7 @@ static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint
     tnri_pool_entry *entry = NULL;
     tnr_block parent_block;
     TNR_TRY(tnri_alignment_check(alignment, &alignment));
-    tnr_status status = ask_parent(pool, class_bytes, alignment, &entry, &parent_block);
-    if (status == TNR_ERR_MEMORY && trim(pool, 0) != 0) {
-        status = ask_parent(pool, class_bytes, alignment, &entry, &parent_block);
-    }
+    const tnr_status status = ask_and_make_room(pool, class_bytes, alignment, &entry, &parent_block);
     tnri_lock_take(&pool->lock);
     if (status == TNR_OK) {
         set_parent_block(pool, entry, &parent_block);

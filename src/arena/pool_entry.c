@@ -96,6 +96,28 @@ void tnri_pool_entries_close(tnri_pool *pool)
     pool->idle = NULL;
 }
 
+tnr_status tnr_pool_reserve(tnr_domain *domain, uint64_t buffers)
+{
+    static const char *const op = "pool_reserve";
+    TNR_REQUIRE(domain != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT, "%s: needs a pool, not %s", op,
+                tnr_domain_name(domain));
+    TNR_REQUIRE(buffers <= first_of_chunk(TNRI_POOL_CHUNKS), TNR_ERR_OVERFLOW, "%s: no pool has %llu buffers", op,
+                TNRI_LLU(buffers));
+    tnri_pool *pool = (tnri_pool *)(void *)domain;
+    for (;;) {
+        tnri_lock_take(&pool->lock);
+        const uint32_t chunk = pool->chunk_count;
+        tnri_lock_give(&pool->lock);
+        if (first_of_chunk(chunk) >= buffers) {
+            return TNR_OK;
+        }
+        const tnr_status status = grow(pool, chunk);
+        if (status != TNR_OK) {
+            return tnri_failed_in(op, NULL, status);
+        }
+    }
+}
+
 tnr_status tnr_pool_need(uint64_t buffers, tnr_need *need)
 {
     TNR_REQUIRE(need != NULL, TNR_ERR_ARGUMENT, "pool_need: need must not be NULL");

@@ -135,7 +135,14 @@ tnr_status tnri_engine_end(tnr_engine *engine)
     tnr_status status = tnri_engine_check_unused("engine_destroy", engine);
     if (status == TNR_OK &&
         (!TNRI_DEVICES || pool != NULL)) { /* first of all, for it is the one step that may be refused */
-        status = tnr_domain_close(&pool);
+        const uint64_t raw = pool != NULL ? tnri_domain_program_blocks(pool) : 0;
+        if (raw == 0) {
+            status = tnr_domain_close(&pool);
+        } else {
+            status = tnri_fail(
+                TNR_ERR_BUSY, "engine_destroy: raw blocks of the engine's pool that are out: %llu (tnr_domain_release)",
+                TNRI_LLU(raw));
+        }
     }
     if (status != TNR_OK) {
         return tnri_engine_leave(engine, status);

@@ -105,7 +105,11 @@ tnr_status tnr_group_reserve(tnr_group *group, uint32_t owners, uint32_t descrip
     static const char *const op = "group_reserve";
     TNR_REQUIRE(group != NULL, TNR_ERR_ARGUMENT, "%s: group must not be NULL", op);
     TNR_TRY(tnri_group_unpublished(op, group));
-    TNR_TRY(reserve_both(op, group, beyond(&group->owners, owners), beyond(&group->descriptors, descriptors)));
+    const tnr_status status =
+        reserve_both(op, group, beyond(&group->owners, owners), beyond(&group->descriptors, descriptors));
+    TNR_REQUIRE(status != TNR_ERR_MEMORY, status, "%s: %s has no room for %llu owners and %llu descriptors", op,
+                tnr_domain_name(group->home), TNRI_LLU(owners), TNRI_LLU(descriptors));
+    TNR_TRY(status);
     group->owners.kept = owners > group->owners.kept ? owners : group->owners.kept;
     group->descriptors.kept = descriptors > group->descriptors.kept ? descriptors : group->descriptors.kept;
     return TNR_OK;

@@ -109,6 +109,12 @@ static void test_closing_the_engines_pool_does_not_pull_it_away(void **state)
             catalogue_ok(tnr_tensor_release(&kept), "release");
         }
         tnr_domain *pool = tnr_engine_pool(engine);
+        tnr_block raw;
+        catalogue_ok(tnr_domain_allocate(pool, 64, 0, &raw), "raw block");
+        assert_int_equal(tnr_engine_destroy(&engine), TNR_ERR_BUSY);
+        assert_int_equal(strncmp(tnr_last_error(), "engine_destroy: raw blocks", 26), 0);
+        assert_non_null(engine);
+        catalogue_ok(tnr_domain_release(pool, &raw), "raw block");
         (void)tnr_domain_close(&pool); /* refused or not, the engine must be able to go on */
         assert_non_null(tnr_engine_pool(engine));
         for (int round = 0; round < 3; ++round) {

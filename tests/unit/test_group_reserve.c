@@ -69,6 +69,7 @@ static void a_reserve_of_exactly_its_need(void **state)
         const tnr_domain_statistics before = statistics_of(arena);
         EXPECT(less ? TNR_ERR_MEMORY : TNR_OK, tnr_group_reserve(group, OWNERS, DESCRIPTORS));
         if (less) {
+            assert_int_equal(strncmp(tnr_last_error(), "group_reserve: arena has no room for ", 37), 0);
             const tnr_domain_statistics after = statistics_of(arena);
             assert_true(after.bytes == before.bytes && after.blocks == before.blocks);
             OK(tnr_group_reserve(group, 8, 8)); /* what there is room for */

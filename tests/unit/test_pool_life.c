@@ -22,7 +22,7 @@ static void placement_and_access_are_the_parents(void **state)
     assert_false(tnri_is_pool(f->parent));
 }
 
-static void full_parent_gets_all_that_is_retained_and_is_asked_once_more(void **state)
+static void full_parent_is_asked_again_for_each_buffer_it_gets(void **state)
 {
     fixture *f = *state;
     f->counts.capacity = 4096;
@@ -34,12 +34,12 @@ static void full_parent_gets_all_that_is_retained_and_is_asked_once_more(void **
     assert_int_equal(s.evictions, 3);
     assert_int_equal(s.buffers, 0);
     assert_int_equal(s.misses, 4);
-    assert_int_equal(f->counts.calls, 5);
+    assert_int_equal(f->counts.calls, 7);
     /* Nothing retained: asked once, refused. */
     tnr_block block = {NULL, 9, 9, 9};
     assert_int_equal(tnr_domain_allocate(f->pool, 64, 0, &block), TNR_ERR_MEMORY);
     assert_int_equal(block.bytes, 9);
-    assert_int_equal(f->counts.calls, 6);
+    assert_int_equal(f->counts.calls, 8);
     assert_int_equal(figures(f->pool).misses, 4);
     tnr_domain_statistics d;
     assert_int_equal(tnr_domain_statistics_get(f->pool, &d), TNR_OK);
@@ -156,6 +156,105 @@ static void need_is_enough_for_so_many_buffers(void **state)
         }
     }
     assert_int_equal(tnr_arena_check(arena), TNR_OK);
+    assert_int_equal(tnr_domain_close(&pool), TNR_OK);
+    assert_int_equal(tnr_domain_close(&arena), TNR_OK);
+    free(region);
+}
+
+/* An arena for a pool, so many buffers of 320 bytes, less a few bytes. */
+static tnr_domain *arena_for(uint64_t buffers, uint64_t less, void **region)
+{
+    tnr_need need;
+    tnr_need bytes;
+    tnr_arena_options options = TNR_ARENA_OPTIONS;
+    uint64_t region_bytes;
+    uint64_t control_bytes;
+    tnr_domain *arena = NULL;
+    assert_int_equal(tnr_pool_need(buffers, &need), TNR_OK);
+    assert_int_equal(tnr_block_need(320, buffers, &bytes), TNR_OK);
+    assert_int_equal(tnr_need_add(&need, &bytes, 1), TNR_OK);
+    assert_int_equal(tnr_arena_bytes(&need, &options, &region_bytes, &control_bytes, &options.max_blocks), TNR_OK);
+    *region = aligned_alloc(64, (size_t)(region_bytes + 63) / 64 * 64);
+    assert_non_null(*region);
+    assert_int_equal(tnr_arena_create(*region, region_bytes - less, &options, &arena), TNR_OK);
+    return arena;
+}
+
+static void reserved_records_are_all_that_a_pool_takes_beside_buffers(void **state)
+{
+    (void)state;
+    enum { BUFFERS = 50 };
+    for (uint64_t less = 0; less < 2; less++) {
+        void *region;
+        tnr_domain *arena = arena_for(BUFFERS, less, &region);
+        tnr_domain *pool = make_pool(arena, MIB);
+        tnr_domain_statistics before;
+        tnr_domain_statistics after;
+        assert_int_equal(tnr_pool_reserve(pool, 0), TNR_OK);
+        assert_int_equal(tnr_pool_reserve(pool, BUFFERS), TNR_OK);
+        assert_int_equal(tnr_domain_statistics_get(arena, &before), TNR_OK);
+        assert_int_equal(tnr_pool_reserve(pool, BUFFERS), TNR_OK); /* there already */
+        assert_int_equal(tnr_arena_seal(arena), TNR_OK);
+        tnr_block blocks[BUFFERS];
+        const int room = BUFFERS - (int)less;
+        for (int i = 0; i < room; i++) {
+            blocks[i] = take(pool, 320);
+        }
+        tnr_block block;
+        assert_int_equal(tnr_domain_allocate(pool, 320, 0, &block), TNR_ERR_MEMORY);
+        assert_int_equal(tnr_domain_statistics_get(arena, &after), TNR_OK);
+        assert_int_equal(after.blocks, before.blocks + (uint64_t)room); /* buffers, nothing else */
+        for (int i = 0; i < room; i++) {
+            give(pool, &blocks[i]);
+        }
+        assert_int_equal(tnr_domain_close(&pool), TNR_OK);
+        assert_int_equal(tnr_domain_statistics_get(arena, &after), TNR_OK);
+        assert_int_equal(after.blocks, 0);
+        assert_int_equal(tnr_domain_close(&arena), TNR_OK);
+        free(region);
+    }
+}
+
+static void records_without_room_are_refused_and_what_there_is_stays(void **state)
+{
+    (void)state;
+    void *region;
+    tnr_domain *arena = arena_for(16, 0, &region);
+    tnr_domain *pool = make_pool(arena, MIB);
+    assert_int_equal(tnr_pool_reserve(pool, 100000), TNR_ERR_MEMORY);
+    assert_int_equal(strncmp(tnr_last_error(), "pool_reserve: ", 14), 0);
+    assert_int_equal(tnr_pool_reserve(pool, UINT64_MAX), TNR_ERR_OVERFLOW);
+    assert_int_equal(tnr_pool_reserve(arena, 1), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_pool_reserve(NULL, 1), TNR_ERR_ARGUMENT);
+    assert_int_equal(tnr_domain_close(&pool), TNR_OK);
+    assert_int_equal(tnr_domain_close(&arena), TNR_OK);
+    free(region);
+}
+
+static void full_arena_gets_no_more_than_it_takes(void **state)
+{
+    (void)state;
+    enum { BUFFERS = 12 };
+    void *region;
+    tnr_domain *arena = arena_for(BUFFERS, 0, &region);
+    tnr_domain *pool = make_pool(arena, MIB);
+    assert_int_equal(tnr_pool_reserve(pool, BUFFERS), TNR_OK);
+    tnr_block blocks[BUFFERS];
+    for (int i = 0; i < BUFFERS; i++) {
+        blocks[i] = take(pool, 320);
+    }
+    for (int i = 0; i < BUFFERS; i++) { /* neighbours, the oldest first */
+        give(pool, &blocks[i]);
+    }
+    assert_int_equal(figures(pool).buffers, BUFFERS);
+    tnr_block block;
+    assert_int_equal(tnr_domain_allocate(pool, BUFFERS * 320 + 64, 0, &block), TNR_ERR_MEMORY); /* never */
+    assert_int_equal(figures(pool).buffers, BUFFERS);
+    assert_int_equal(figures(pool).evictions, 0);
+    block = take(pool, 640);
+    assert_int_equal(figures(pool).evictions, 2);
+    assert_int_equal(figures(pool).buffers, BUFFERS - 2);
+    give(pool, &block);
     assert_int_equal(tnr_domain_close(&pool), TNR_OK);
     assert_int_equal(tnr_domain_close(&arena), TNR_OK);
     free(region);
@@ -301,12 +400,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         POOL_TEST(placement_and_access_are_the_parents),
-        POOL_TEST(full_parent_gets_all_that_is_retained_and_is_asked_once_more),
+        POOL_TEST(full_parent_is_asked_again_for_each_buffer_it_gets),
         POOL_TEST(other_failures_of_the_parent_do_not_cost_what_is_retained),
         POOL_TEST(statistics_of_the_domain_agree),
         POOL_TEST(parent_is_called_outside_the_lock),
         POOL_TEST(mapped_buffers_are_mapped_by_the_parent),
         cmocka_unit_test(need_is_enough_for_so_many_buffers),
+        cmocka_unit_test(reserved_records_are_all_that_a_pool_takes_beside_buffers),
+        cmocka_unit_test(records_without_room_are_refused_and_what_there_is_stays),
+        cmocka_unit_test(full_arena_gets_no_more_than_it_takes),
         POOL_TEST(close_gives_all_back_and_waits_for_raw_blocks),
         POOL_TEST(pa_09_tensors_outlive_their_pool),
         POOL_TEST(pool_over_a_pool),
