@@ -75,7 +75,7 @@ int main(void) { return MPIX_Query_cuda_support(); }" TENURE_MPI_HAS_QUERY_CUDA)
 int main(void) { int takes; return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes); }" TENURE_MPI_HAS_QUERY_GPU)
     unset(CMAKE_REQUIRED_LIBRARIES)
 endif()
-if(NOT TARGET CUDA::nvToolsExt) # CMake 3.25.1 marks this target as old, and stops where a toolkit, as from 12.9 on, has none
+if(NOT TARGET CUDA::nvToolsExt) # CMake 3.25.1 marks this target as old, and stops where a toolkit (13.0) has none
     add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
 endif()
 tenure_find(CUDA CUDAToolkit)
