@@ -454,7 +454,7 @@ static void one_end_only(void)
  * A home with room for a world and one buffer, which collective calls take for their own part where memory is away, but not for the two of a
  * packed transfer. The world in it.
  */
-static tnr_domain *bare_home(tnr_world **world)
+static tnr_domain *bare_home(bool shared, tnr_world **world)
 {
     tnr_world_options settings = TNR_WORLD_OPTIONS;
     tnr_arena_options options = TNR_ARENA_OPTIONS;
@@ -462,6 +462,7 @@ static tnr_domain *bare_home(tnr_world **world)
     uint64_t bytes = 0;
     uint64_t control = 0;
     tnr_domain *home = NULL;
+    settings.no_shared = !shared;
     settings.pack_bytes = 16 << 10;
     settings.timeout_ms = 20000;
     CHECK_OK(tnr_world_need(&settings, ranks_size, 0, &need));
@@ -499,7 +500,7 @@ static void no_buffers_on_a_node(void)
     here_begin(17);
     query_state.answer = 1;
     tnr_world *world = NULL;
-    tnr_domain *home = bare_home(&world);
+    tnr_domain *home = bare_home(true, &world);
     const bool asked = query_exists(world);
     for (int at = 0; at < 4; at++) {
         tnr_tensor *source = here_counting(PLACE_PLAIN, 2, shape, 1000);
@@ -594,6 +595,32 @@ static void not_current_is_staged(void)
         CHECK_OK(tnr_world_destroy(&world));
     }
     here_make_current(0);
+    here_end();
+}
+
+/* By messages what is staged takes buffers: a collective call that does not get them is refused, and not found out with its ranks under way. */
+static void not_current_and_no_buffers(void)
+{
+    static const int64_t shape[2] = {100, 60};
+    if (ranks_size == 1) {
+        return;
+    }
+    here_begin(20);
+    query_state.answer = 1;
+    tnr_world *world = NULL;
+    tnr_domain *home = bare_home(false, &world);
+    tnr_tensor *tensor = here_counting(PLACE_PLAIN, 2, shape, ranks_me);
+    const tnr_view view = here_view(tensor);
+    const tnr_view_mut into = here_view_mut(tensor);
+    here_make_current(-1);
+    CHECK_STATUS(TNR_ERR_MEMORY,
+                 tnr_world_broadcast_into(world, 0, ranks_me == 0 ? &view : NULL, ranks_me == 0 ? NULL : &into));
+    CHECK_TEXT("no room");
+    CHECK_OK(tnr_world_poisoned(world));
+    here_make_current(0);
+    CHECK_OK(tnr_tensor_release(&tensor));
+    CHECK_OK(tnr_world_destroy(&world));
+    CHECK_OK(tnr_domain_close(&home));
     here_end();
 }
 
@@ -724,6 +751,7 @@ int main(int argc, char **argv)
         RANK_TEST(one_end_only),
         RANK_TEST(no_buffers_on_a_node),
         RANK_TEST(not_current_is_staged),
+        RANK_TEST(not_current_and_no_buffers),
         RANK_TEST(exchanges_keep_their_way),
         RANK_TEST(cu_03_asked_at_run_time),
         RANK_TEST(what_is_refused),
