@@ -199,8 +199,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_poisoned(const tnr_world *world);
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 
 /**
- * Let all that is under way in this world go on a little, without waiting: transfers of tickets and exchanges. Not collective. For loops
- * that compute long. What becomes of a transfer its ticket or exchange says; an error that ended the world is this call's too.
+ * Let all that is under way in this world go on a little, without waiting for other ranks (for devices: tnr_ticket_test): transfers of
+ * tickets and exchanges. Not collective. For loops that compute long. What becomes of a transfer its ticket or exchange says; an error that ended the world is this call's too.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_progress(tnr_world *world);
 
