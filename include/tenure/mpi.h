@@ -200,7 +200,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 
 /**
  * Let all that is under way in this world go on a little, without waiting for other ranks (for devices: tnr_ticket_test): transfers of
- * tickets and exchanges. Not collective. For loops that compute long. What becomes of a transfer its ticket or exchange says; an error that ended the world is this call's too.
+ * tickets and exchanges. Not collective. For loops that compute long. What becomes of a transfer its ticket or exchange says; an error that
+ * ended the world is this call's too.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_progress(tnr_world *world);
 
@@ -305,8 +306,9 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_start(tnr_exchange *exchange);
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_wait(tnr_exchange *exchange);
 
 /**
- * Let all transfers go on a little, without waiting for other ranks (for work of devices: tnr_ticket_test). *done: they are over, and it is as if tnr_exchange_wait had returned this status; true
- * for one that is not under way, and where the world has ended. Not written when the call is refused.
+ * Let all transfers go on a little, without waiting for other ranks (for work of devices: tnr_ticket_test). *done: they are over, and it is
+ * as if tnr_exchange_wait had returned this status; true for one that is not under way, and where the world has ended. Not written when the
+ * call is refused.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done);
 

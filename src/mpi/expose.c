@@ -3,10 +3,11 @@
  * Device memory for an MPI that takes it: whether a world's may have it, and the address of a transfer's while it is under way.
  *
  * Guarantees: never unless MPI said so when the world was made, after MPI_Init, in the process that asks. What this library found when it
- * was compiled counts for nothing; whether MPI's answer is more than how MPI was built is MPI's affair (device_query_cuda.c). The two off switches come before that question. Only memory of domains that expose it, which those of
- * addresses that other libraries cannot take do not, and only dense layouts: MPI walks others run by run, which devices are slow at.
- * What must come first is over before MPI has the address: the domain waits for that, in whatever call this is. Where the domain says that it
- * cannot be now (TNR_ERR_UNSUPPORTED: a device that is not current) the transfer is staged.
+ * was compiled counts for nothing; whether MPI's answer is more than how MPI was built is MPI's affair (device_query_cuda.c). The two off
+ * switches come before that question. Only memory of domains that expose it, which those of addresses that other libraries cannot take do
+ * not, and only dense layouts: MPI walks others run by run, which devices are slow at. What must come first is over before MPI has the
+ * address: the domain waits for that, in whatever call this is. Where the domain says that it cannot be now (TNR_ERR_UNSUPPORTED: a device
+ * that is not current) the transfer is staged.
  */
 #include <stdlib.h>
 

@@ -25,7 +25,8 @@
  * When the failure comes before the first piece, that is a refusal; after it, the world ends at both ends (`fatal`), once all transfers
  * of the call are over.
  *
- * Steps never wait for another rank; for a device they may (flight.c). What a flight holds (leases, a draft) it holds until it is settled, after OVER, by the thread that hears of its end.
+ * Steps never wait for another rank; for a device they may (flight.c). What a flight holds (leases, a draft) it holds until it is settled,
+ * after OVER, by the thread that hears of its end.
  */
 #ifndef TENURE_MPI_FLIGHT_INTERNAL_H
 #define TENURE_MPI_FLIGHT_INTERNAL_H
