@@ -197,8 +197,8 @@ typedef enum tnr_cuda_memory {
      * pools it is as TNR_CUDA_PLAIN, and tnr_cuda_domain_describe says so.
      */
     TNR_CUDA_POOL = 0,
-    TNR_CUDA_PLAIN, /**< device memory taken one by one: exportable, and handed to an MPI that takes it (mpi.h: tnr_world_device).
-                         Giving it back waits for the whole device: not in hot loops */
+    TNR_CUDA_PLAIN, /**< device memory taken one by one: exportable, and handed to an MPI that takes it (mpi.h: tnr_world_device) in threads
+                         where the program has made the device current. Giving it back waits for the whole device: not in hot loops */
     TNR_CUDA_PINNED,  /**< page-locked host memory: the fast end of transfers. Reached by the host as any other */
     TNR_CUDA_MANAGED, /**< memory that host and device reach in turns: the host by mapping, which waits for the device */
     TNR_CUDA_MEMORY_END

@@ -172,7 +172,8 @@ typedef struct tnr_domain_ops {
      * expose answers when all work that the domain knows of and that wrote the block (mode write: that used it) is over: *address is
      * where the block begins, for the transport and not for the host. Until conceal the transport may read elements of the block (mode
      * write: write them); the library holds a lease on these. conceal cannot fail: the transport is done, and whatever comes later sees what
-     * it wrote. A block may be exposed several times at once. Neither may call the library on a world or engine. @{
+     * it wrote. A block may be exposed several times at once. expose may wait, and may answer TNR_ERR_UNSUPPORTED where the transport
+     * cannot have it now, in this thread say: no failure, read and write are used instead. Neither may call the library on a world or engine. @{
      */
     tnr_status (*expose)(void *state, const tnr_block *block, tnr_map_mode mode, void **address);
     void (*conceal)(void *state, const tnr_block *block, tnr_map_mode mode);

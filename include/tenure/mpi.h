@@ -76,8 +76,9 @@ typedef enum tnr_world_path {
 /**
  * Does MPI get device memory, and why not? Staged: it goes piece by piece through its domain's copies and host memory of the world's, and
  * MPI sees no address of it. Direct: dense tensors of kinds that other libraries can take (tenure::cuda: TNR_CUDA_PLAIN, which is how a
- * program asks for it) are handed to MPI once what the device has to do on them is over; all other device memory is staged as before.
- * MPI may want the device to be current in the thread that calls: that is the program's to see to.
+ * program asks for it) are handed to MPI once what the device has to do on them is over, for which the call waits; all other device
+ * memory is staged as before. So is that of a device which is not current in the thread that calls, where MPI looks for it: its domain
+ * refuses then (tnr_domain_ops.expose: TNR_ERR_UNSUPPORTED). MPI's answer may be no more than how it was built: options.no_device.
  */
 typedef enum tnr_world_device {
     TNR_WORLD_DEVICE_UNKNOWN = 0,     /**< staged: this MPI cannot be asked whether it takes device memory */
@@ -137,7 +138,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_create(tnr_domain *home, MPI_Comm co
  * Need of a world of so many ranks in its home, whatever their number on a node, for its whole life: with at most so many transfers of
  * a rank under way at one time, and exchanges that have as many parts at most. `transfers` 0: to make it, and nothing more. Its copies
  * count 1 each, tnr_world_send_receive 2, collective calls and redistribution 9, as far as there are tickets + 2. Of a transfer nearly
- * all is two buffers of pack_bytes; those that go through shared memory, or are dense, take none. Beyond this are: scratch of a
+ * all is two buffers of pack_bytes; those between ranks of one node, or of dense host memory, take none. Beyond this are: scratch of a
  * reduction (six tensors of 256 KiB), and what publications hold, and shares, windows and fetches take while they are made.
  * Exact when the transfers need buffers and the ranks are on one node, else an upper bound; tnr_arena_bytes makes an arena of it.
  * TNR_ERR_ARGUMENT for size < 1 or transfers < 0, and for options as tnr_world_create.
@@ -198,8 +199,9 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_poisoned(const tnr_world *world);
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_barrier(tnr_world *world);
 
 /**
- * Let all that is under way in this world go on a little, without waiting: transfers of tickets and exchanges. Not collective. For loops
- * that compute long. What becomes of a transfer its ticket or exchange says; an error that ended the world is this call's too.
+ * Let all that is under way in this world go on a little, without waiting for other ranks (for devices: tnr_ticket_test): transfers of
+ * tickets and exchanges. Not collective. For loops that compute long. What becomes of a transfer its ticket or exchange says; an error that
+ * ended the world is this call's too.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_progress(tnr_world *world);
 
@@ -295,8 +297,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_prepare(tnr_world *world, const t
 
 /**
  * Start all transfers: leases are taken, nothing is allocated, no header travels. Compute on other elements meanwhile, by views that
- * tnr_view_mut_split proved apart. TNR_ERR_BUSY when it is under way. A rank whose start fails (a stale or leased view) tells nobody;
- * the others wait for it.
+ * tnr_view_mut_split proved apart. TNR_ERR_BUSY when it is under way. A rank whose start fails (a stale or leased view, device memory that
+ * MPI was to have and does not get: tnr_world_device) has begun nothing and tells nobody; the others wait for it to start again.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_start(tnr_exchange *exchange);
 
@@ -304,8 +306,9 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_start(tnr_exchange *exchange);
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_wait(tnr_exchange *exchange);
 
 /**
- * Let all transfers go on a little, without waiting. *done: they are over, and it is as if tnr_exchange_wait had returned this status; true
- * for one that is not under way, and where the world has ended. Not written when the call is refused.
+ * Let all transfers go on a little, without waiting for other ranks (for work of devices: tnr_ticket_test). *done: they are over, and it is
+ * as if tnr_exchange_wait had returned this status; true for one that is not under way, and where the world has ended. Not written when the
+ * call is refused.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_exchange_test(tnr_exchange *exchange, bool *done);
 

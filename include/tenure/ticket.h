@@ -21,8 +21,10 @@ extern "C" {
 typedef struct tnr_ticket tnr_ticket;
 
 /**
- * Go on with the operation without waiting. When it is over, well or not, *done is true, *ticket NULL, its leases are given
- * back and its status is the answer; else *done is false and the answer TNR_OK. TNR_ERR_ARGUMENT for NULL.
+ * Go on with the operation without waiting for other ranks. For a device it may wait where memory of that device goes between ranks: until
+ * what the device was given before on these tensors is over, and while it copies a piece. When it is over, well or not, *done is true,
+ * *ticket NULL, its leases are given back and its status is the answer; else *done is false and the answer TNR_OK. TNR_ERR_ARGUMENT for
+ * NULL.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_ticket_test(tnr_ticket **ticket, bool *done);
 

@@ -133,11 +133,24 @@ static tnr_status domain_unmap(void *state, const tnr_block *block, tnr_map_mode
     return TNR_OK;
 }
 
-/* Plain memory for an MPI that takes it: the address that the driver knows it by. */
+/* Is the device's context the calling thread's own, as the program left it? */
+static bool is_current(const tnr_cuda_device *device)
+{
+    CUcontext current = NULL;
+    return device->driver.context_current(&current) == CUDA_SUCCESS && current == device->context;
+}
+
+/*
+ * Plain memory for an MPI that takes it: the address that the driver knows it by. Only in threads where the device is current: MPI looks there,
+ * and Open MPI makes what it once found current so again, which changes nothing then.
+ */
 static tnr_status domain_expose(void *state, const tnr_block *block, tnr_map_mode mode, void **address)
 {
     static const char *const op = "expose";
     tnr_cuda_device *device = domain_of_state(state)->device;
+    TNR_TRY(tnri_device_here(op, device));
+    TNR_REQUIRE(is_current(device), TNR_ERR_UNSUPPORTED,
+                "%s: the device is not current in this thread, where a transport looks for it", op);
     TNR_TRY(tnri_device_enter(op, device));
     const tnri_memory *memory = tnri_memory_find(device, block->tag);
     const tnr_status status = settle(op, device, memory, mode);

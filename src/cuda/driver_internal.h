@@ -34,6 +34,7 @@
     X(context_state, "cuDevicePrimaryCtxGetState", (CUdevice, unsigned *, int *))            \
     X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                      \
     X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                      \
+    X(context_current, "cuCtxGetCurrent", (CUcontext *))                                     \
     X(stream_create, "cuStreamCreate", (CUstream *, unsigned))                               \
     X(stream_destroy, "cuStreamDestroy_v2", (CUstream))                                      \
     X(stream_query, "cuStreamQuery", (CUstream))                                             \

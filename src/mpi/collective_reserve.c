@@ -4,6 +4,9 @@
  * a refusal like any other, and never found out with the others waiting. A transfer takes its buffers when it starts; where the home has no
  * more it waits for an older one of the call, whose buffers it gets. Two are always to be had: a send and a receive at one time, with which every
  * call gets on (collective_traffic.c).
+ *
+ * Between ranks of a node no end takes any: it is slots there, and messages only where both ends do without buffers, since the receiver
+ * chooses (flight_receive.c). Device memory counts as packed although MPI may get it: that turns out when it is exposed.
  */
 #include "collective_internal.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Does MPI take device memory? As Open MPI answers at run time, and MPICH since 4.0: its build may say yes where the answer is no. */
+/*
+ * Does MPI take device memory? As Open MPI answers when it runs. Version 4 answers with how it was built: yes, even where CUDA was switched off, or
+ * does not work, at run time; options.no_device is the remedy.
+ */
 #include "mpi_internal.h"
 
 #include <mpi-ext.h> /* after mpi.h */

@@ -341,7 +341,7 @@ static void count_send(const tnri_flight *flight)
     flight->world->sent_bytes[flight->path] += flight->stream.bytes;
 }
 
-/* What MPI gets of devices' memory. Where that fails nothing has begun here, but elsewhere: the world ends. */
+/* What MPI gets of devices' memory. Where that fails nothing has begun here: as if access had been refused. */
 static tnr_status expose_all(const char *op, tnr_exchange *exchange)
 {
     for (size_t i = 0; i < exchange->count; i++) {
@@ -355,7 +355,7 @@ static tnr_status expose_all(const char *op, tnr_exchange *exchange)
             char text[TNR_ERROR_TEXT_BYTES];
             memcpy(text, tnr_last_error(), sizeof(text));
             (void)end_access(exchange);
-            return tnri_world_poison(exchange->world, tnri_fail(status, "%s: %s", op, text));
+            return tnri_fail(status, "%s: %s", op, text);
         }
     }
     return TNR_OK;

@@ -2,10 +2,12 @@
 /*
  * Device memory for an MPI that takes it: whether a world's may have it, and the address of a transfer's while it is under way.
  *
- * Guarantees: never unless MPI said so when the world was made, after MPI_Init, in the process that asks; what was true when this was
- * compiled counts for nothing. The two off switches come before that question. Only memory of domains that expose it, which those of
- * addresses that other libraries cannot take do not, and only dense layouts: MPI walks others run by run, which devices are slow at.
- * What must come first is over before MPI has the address.
+ * Guarantees: never unless MPI said so when the world was made, after MPI_Init, in the process that asks. What this library found when it
+ * was compiled counts for nothing; whether MPI's answer is more than how MPI was built is MPI's affair (device_query_cuda.c). The two off
+ * switches come before that question. Only memory of domains that expose it, which those of addresses that other libraries cannot take do
+ * not, and only dense layouts: MPI walks others run by run, which devices are slow at. What must come first is over before MPI has the
+ * address: the domain waits for that, in whatever call this is. Where the domain says that it cannot be now (TNR_ERR_UNSUPPORTED: a device
+ * that is not current) the transfer is staged.
  */
 #include <stdlib.h>
 
@@ -42,7 +44,7 @@ const char *tnr_world_device_text(tnr_world_device device)
     }
 }
 
-bool tnri_is_exposable(const tnr_world *world, const tnri_stream *stream)
+static bool is_exposable(const tnr_world *world, const tnri_stream *stream)
 {
     return world->device == TNR_WORLD_DEVICE_DIRECT && stream->away != NULL && stream->dense && stream->bytes != 0 &&
            stream->away->domain->exposes;
@@ -58,6 +60,24 @@ tnr_status tnri_flight_expose(tnri_flight *flight)
     void *block = NULL;
     TNR_TRY(tnr_provider.away_expose(flight->stream.away, mode_of(flight), &block));
     flight->exposed = (char *)block + tnri_away_byte(flight->stream.data);
+    return TNR_OK;
+}
+
+tnr_status tnri_flight_go_direct(tnri_flight *flight, bool *direct)
+{
+    *direct = false;
+    if (!is_exposable(flight->world, &flight->stream)) {
+        return TNR_OK;
+    }
+    const tnr_status status = tnri_flight_expose(flight);
+    if (status == TNR_ERR_UNSUPPORTED) {
+        return TNR_OK;
+    }
+    TNR_TRY(status);
+    *direct = true;
+    if (flight->prepared) {
+        tnri_flight_conceal(flight);
+    }
     return TNR_OK;
 }
 

@@ -2,8 +2,9 @@
 /*
  * Flights: stepped, waited for, settled.
  *
- * Guarantees: a step never waits; while one flight is waited for all others go on. Where MPI may still write into memory when a world ends by an error, that memory stays leased and
- * the flight taken until MPI lets go of it: a leak, never a wild write.
+ * Guarantees: a step never waits for another rank or for MPI. For a domain's own memory it does: for a piece to be copied, or for what
+ * comes before MPI may have it (expose.c). While one flight is waited for all others go on. Where MPI may still write into memory when a
+ * world ends by an error, that memory stays leased and the flight taken until MPI lets go of it: a leak, never a wild write.
  */
 #define _POSIX_C_SOURCE 200809L /* sched_yield */
 #include <sched.h>

@@ -25,7 +25,8 @@
  * When the failure comes before the first piece, that is a refusal; after it, the world ends at both ends (`fatal`), once all transfers
  * of the call are over.
  *
- * Steps never wait. What a flight holds (leases, a draft) it holds until it is settled, after OVER, by the thread that hears of its end.
+ * Steps never wait for another rank; for a device they may (flight.c). What a flight holds (leases, a draft) it holds until it is settled,
+ * after OVER, by the thread that hears of its end.
  */
 #ifndef TENURE_MPI_FLIGHT_INTERNAL_H
 #define TENURE_MPI_FLIGHT_INTERNAL_H
@@ -55,6 +56,8 @@ typedef struct tnri_answer {
 #define TNRI_ANSWER_LEAST ((int)offsetof(tnri_answer, text))
 /* In `message`: another answer comes when all messages have. */
 #define TNRI_ANSWER_VERDICT (UINT64_C(1) << 63U)
+/* In its place, to a rank of this node that would send messages: through slots instead. */
+#define TNRI_ANSWER_SLOTS UINT64_C(0)
 
 /* Room for one packed message; kept by the world for the next flight. */
 typedef struct tnri_pack {
@@ -224,7 +227,7 @@ tnr_status tnri_flight_adopt(tnri_flight *flight, const tnr_view *view, char *da
 /* A header has come in flight->wire. */
 tnr_status tnri_receive_header(tnri_flight *flight, int length);
 
-/* How this end's payload goes as messages, and of how many bytes it wants them, at most `most`. */
+/* How this end's payload goes as messages where MPI does not get a device's memory; and of how many bytes it wants them, at most `most`. */
 tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream);
 uint64_t tnri_messages_propose(const tnri_flight *flight, uint64_t most);
 /* What can fail without anything having moved: buffers. */
@@ -241,8 +244,13 @@ static inline bool tnri_messages_over(const tnri_flight *flight)
 
 /* -- expose.c -- */
 
-/* MPI may have the stream's elements from now on; what must come first is over. Where tnri_is_exposable. A failure exposes nothing. */
+/* MPI may have the stream's elements from now on; waits until what must come first is over. A failure exposes nothing. */
 tnr_status tnri_flight_expose(tnri_flight *flight);
+/*
+ * Does MPI get them? *direct, and then they are exposed, but those of a prepared flight only at each start. Not where the world or the memory
+ * does not qualify, or its domain answers TNR_ERR_UNSUPPORTED, which is no failure.
+ */
+tnr_status tnri_flight_go_direct(tnri_flight *flight, bool *direct);
 /* MPI is done with them. Nothing to do where nothing is exposed. */
 void tnri_flight_conceal(tnri_flight *flight);
 
@@ -280,7 +288,7 @@ tnr_status tnri_roll_call(const char *op, tnr_world *world, const tnr_exchange_p
 
 void tnri_cargo_begin_send(tnri_flight *flight);
 /* Pieces of so many bytes as the sender says; TNR_ERR_MPI when that cannot be. */
-tnr_status tnri_cargo_begin_receive(tnri_flight *flight, const tnri_header *header);
+tnr_status tnri_cargo_begin_receive(tnri_flight *flight, uint64_t bytes, uint64_t piece);
 void tnri_cargo_send_step(tnri_flight *flight, bool *moved);
 tnr_status tnri_cargo_receive_step(tnri_flight *flight, bool *moved);
 /* The receiver, whose stream is made, before it accepts: through slots, or out of the sender's memory. */

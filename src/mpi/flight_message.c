@@ -26,7 +26,7 @@ static uint64_t slice_bytes(const tnri_stream *stream)
 tnr_world_path tnri_messages_path(const tnr_world *world, const tnri_stream *stream)
 {
     if (stream->away != NULL || stream->managed) {
-        return tnri_is_exposable(world, stream) ? TNR_PATH_DEVICE : TNR_PATH_PACKED;
+        return TNR_PATH_PACKED;
     }
     if (stream->dense) {
         return TNR_PATH_DIRECT;

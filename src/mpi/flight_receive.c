@@ -120,6 +120,22 @@ static tnr_status write_away(const tnri_flight *flight, const void *payload)
     return told(flight, tnri_stream_unpack(&flight->stream, 0, flight->stream.bytes, payload));
 }
 
+/*
+ * Through slots where the sender says so. Else by messages; but a rank of this node, which sends that way because MPI takes its device's
+ * memory, is asked for slots where this end would need buffers: nobody reserves those for ranks of the node.
+ */
+static tnr_status choose_path(tnri_flight *flight, bool shared)
+{
+    bool direct = false;
+    if (!shared) {
+        TNR_TRY(told(flight, tnri_flight_go_direct(flight, &direct)));
+        flight->path = direct ? TNR_PATH_DEVICE : tnri_messages_path(flight->world, &flight->stream);
+        shared = flight->lane != NULL && flight->path != TNR_PATH_DEVICE && flight->path != TNR_PATH_DIRECT;
+    }
+    flight->path = shared ? TNR_PATH_SHARED : flight->path;
+    return TNR_OK;
+}
+
 /* Everything that has to be had before the answer is yes. `payload`: what came with an eager header. */
 static tnr_status arrange(tnri_flight *flight, const tnri_header *header, const void *payload, bool eager,
                           uint64_t *message)
@@ -130,16 +146,15 @@ static tnr_status arrange(tnri_flight *flight, const tnri_header *header, const 
     if (eager) {
         return flight->stream.away != NULL ? write_away(flight, payload) : TNR_OK;
     }
-    if ((header->flags & TNRI_WIRE_SHARED) != 0) {
+    TNR_TRY(choose_path(flight, (header->flags & TNRI_WIRE_SHARED) != 0));
+    if (flight->path == TNR_PATH_SHARED) {
+        *message = TNRI_ANSWER_SLOTS;
         tnri_cargo_choose(flight);
         return TNR_OK;
     }
-    flight->path = tnri_messages_path(flight->world, &flight->stream);
     flight->messages.judged = flight->stream.away != NULL && flight->path != TNR_PATH_DEVICE;
     *message = tnri_messages_propose(flight, header->chunk);
-    TNR_TRY(tnri_messages_prepare(flight));
-    const bool direct = flight->path == TNR_PATH_DEVICE && !flight->prepared;
-    return direct ? told(flight, tnri_flight_expose(flight)) : TNR_OK;
+    return tnri_messages_prepare(flight);
 }
 
 /* Numbers of a pair go up; several channels, and receives that come late, change the order in which they are met. */
@@ -187,11 +202,11 @@ tnr_status tnri_receive_header(tnri_flight *flight, int length)
     TNR_TRY(read_header(flight, length, &header, &head));
     TNR_TRY(check_number(flight, header.number));
     const bool eager = (header.flags & TNRI_WIRE_EAGER) != 0;
-    const bool shared = (header.flags & TNRI_WIRE_SHARED) != 0;
     TNR_REQUIRE(!eager || !flight->prepared, TNR_ERR_MPI, "%s: rank %d prepares nothing", flight->op, flight->peer);
     flight->seen = true;
-    if (shared) {
-        TNR_TRY(tnri_cargo_begin_receive(flight, &header));
+    if (flight->lane != NULL && !eager) {
+        const bool shared = (header.flags & TNRI_WIRE_SHARED) != 0;
+        TNR_TRY(tnri_cargo_begin_receive(flight, header.bytes, shared ? header.chunk : flight->lane->piece));
     }
     uint64_t message = 0;
     const tnr_status arranged = arrange(flight, &header, flight->wire + head, eager, &message);
@@ -209,11 +224,7 @@ tnr_status tnri_receive_header(tnri_flight *flight, int length)
         return TNR_OK;
     }
     flight->state = flight->prepared ? TNRI_FLIGHT_READY : TNRI_FLIGHT_MOVING;
-    if (shared) {
-        flight->path = TNR_PATH_SHARED;
-        return TNR_OK;
-    }
-    return tnri_messages_begin(flight, message);
+    return flight->path == TNR_PATH_SHARED ? TNR_OK : tnri_messages_begin(flight, message);
 }
 
 static tnr_status look_for_header(tnri_flight *flight, bool *moved)

@@ -83,19 +83,17 @@ static bool read_away(tnri_flight *flight, bool near)
 }
 
 /*
- * Does MPI get the device's memory itself? To a rank of this node too: what it does with it is faster than two copies through the host. Where
- * that cannot be the transfer goes as others do, and tells.
+ * Does MPI get the device's memory itself? To a rank of this node too, for MPI may copy from device to device, where slots take two copies
+ * through the host; which of them is faster has not been measured. Where that fails the transfer goes as others do, and tells.
  */
 static bool goes_direct(tnri_flight *flight)
 {
-    if (!tnri_is_exposable(flight->world, &flight->stream)) {
-        return false;
-    }
-    const tnr_status status = flight->prepared || flight->failed != TNR_OK ? TNR_OK : tnri_flight_expose(flight);
+    bool direct = false;
+    const tnr_status status = flight->failed == TNR_OK ? tnri_flight_go_direct(flight, &direct) : TNR_OK;
     if (status != TNR_OK) {
         tnri_flight_fail(flight, status, false);
     }
-    return flight->failed == TNR_OK;
+    return direct;
 }
 
 tnr_status tnri_send_begin(tnri_flight *flight)
@@ -116,9 +114,7 @@ tnr_status tnri_send_begin(tnri_flight *flight)
     uint64_t chunk = tnri_max_u64(bytes, 1);
     const bool direct = !eager && goes_direct(flight);
     if (direct || (!eager && !near)) {
-        flight->path = direct                        ? TNR_PATH_DEVICE
-                       : flight->stream.away != NULL ? TNR_PATH_PACKED
-                                                     : tnri_messages_path(world, &flight->stream);
+        flight->path = direct ? TNR_PATH_DEVICE : tnri_messages_path(world, &flight->stream);
         chunk = tnri_messages_propose(flight, tnri_min_u64(world->options.chunk_bytes, tnri_max_u64(bytes, 1)));
         const tnr_status buffers = flight->failed == TNR_OK ? tnri_messages_prepare(flight) : TNR_OK;
         if (buffers != TNR_OK && !flight->joint) {
@@ -183,6 +179,10 @@ static void refused(tnri_flight *flight, const char *text)
 static tnr_status accepted(tnri_flight *flight, uint64_t message)
 {
     tnr_world *world = flight->world;
+    if (flight->path == TNR_PATH_DEVICE && flight->lane != NULL && message == TNRI_ANSWER_SLOTS) {
+        tnri_flight_conceal(flight); /* MPI never saw it */
+        flight->path = TNR_PATH_SHARED;
+    }
     flight->state = flight->prepared ? TNRI_FLIGHT_READY : TNRI_FLIGHT_MOVING;
     if (!flight->prepared) {
         world->sends[flight->path]++;

@@ -381,8 +381,6 @@ void tnri_hello_fill(uint64_t *words);
 tnr_world_device tnri_device_query(void);
 /* Which way device memory goes in a world of these options; the off switches first. TNR_ERR_ARGUMENT for a word that is none. */
 tnr_status tnri_device_decide(const char *op, const tnr_world_options *options, tnr_world_device *device);
-/* Would MPI get this stream itself: dense, of a kind that others can take, in a world where it takes it? */
-bool tnri_is_exposable(const tnr_world *world, const tnri_stream *stream);
 
 /* -- world.c -- */
 

@@ -24,6 +24,7 @@ typedef struct tnri_lane {
     /* the sender's line */
     _Alignas(64) atomic_uint filled; /* pieces that lie ready or have been taken */
     uint64_t address;                /* of the payload, where it lies in one piece and may be read; else 0 */
+    uint64_t piece; /* bytes of pieces, should the receiver want them where the header speaks of messages */
     uint16_t slots[TNRI_SLOTS_MOST]; /* of piece p: [p % TNRI_SLOTS_MOST] */
     /* the receiver's */
     _Alignas(64) char text[TNR_ERROR_TEXT_BYTES]; /* why it refuses, or fails */

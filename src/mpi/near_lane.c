@@ -58,17 +58,18 @@ void tnri_cargo_begin_send(tnri_flight *flight)
     cargo->base = 0;
     cargo->guessing = true;
     cargo->reads = false;
+    flight->lane->piece = piece;
     offer(flight, may_be_read(flight));
     atomic_store_explicit(&flight->lane->taken, 0U, memory_order_relaxed);
 }
 
-tnr_status tnri_cargo_begin_receive(tnri_flight *flight, const tnri_header *header)
+tnr_status tnri_cargo_begin_receive(tnri_flight *flight, uint64_t bytes, uint64_t piece)
 {
-    TNR_REQUIRE(header->chunk <= flight->world->near->slot_bytes && header->chunk % 64U == 0, TNR_ERR_MPI,
+    TNR_REQUIRE(piece <= flight->world->near->slot_bytes && piece % 64U == 0, TNR_ERR_MPI,
                 "%s: rank %d sends pieces of %llu bytes through shared memory; slots have %llu", flight->op,
-                flight->peer, TNRI_LLU(header->chunk), TNRI_LLU(flight->world->near->slot_bytes));
-    flight->cargo.piece = header->chunk;
-    flight->cargo.count = tnri_chunk_count(header->bytes, header->chunk);
+                flight->peer, TNRI_LLU(piece), TNRI_LLU(flight->world->near->slot_bytes));
+    flight->cargo.piece = piece;
+    flight->cargo.count = tnri_chunk_count(bytes, piece);
     flight->cargo.moved = 0;
     flight->cargo.base = 0;
     flight->cargo.reads = false; /* until tnri_cargo_choose */

@@ -11,10 +11,26 @@ static struct {
     tnr_domain *domain[PLACES];
     tnr_cuda_device *device;
     tnr_cuda_lane *lane[2];
+    int current; /* the device that is current in this thread, by the program; -1: none */
 } here;
 
 static inline tnr_domain *heap(void) { return here.domain[PLACE_HOST]; }
 
+/* The program makes this device current in this thread, instead of what was; -1: none. MPI gets memory of device 0 while that is. */
+static inline void here_make_current(int device)
+{
+    void *context = NULL;
+    if (here.current >= 0) { /* a device that is lost refuses */
+        CHECK(shim.context_pop(&context) == 0 || shim.fake->faults != 0);
+        CHECK(shim.context_release(here.current) == 0 || shim.fake->faults != 0);
+    }
+    if (device >= 0) {
+        CHECK(shim.context_retain(&context, device) == 0 && shim.context_push(context) == 0);
+    }
+    here.current = device;
+}
+
+/* With device 0 current. */
 static inline void here_begin(uint64_t seed)
 {
     tnr_cuda_options options = TNR_CUDA_OPTIONS;
@@ -24,6 +40,8 @@ static inline void here_begin(uint64_t seed)
     options.direct_bytes = 256;
     CHECK_OK(tnr_heap_create(&here.domain[PLACE_HOST]));
     CHECK_OK(tnr_cuda_device_open(heap(), &options, &here.device));
+    here.current = -1;
+    here_make_current(0);
     for (int kind = 0; kind < TNR_CUDA_MEMORY_END; kind++) {
         CHECK_OK(tnr_cuda_domain_create(here.device, (tnr_cuda_memory)kind, NULL, &here.domain[kind]));
     }
@@ -33,6 +51,7 @@ static inline void here_begin(uint64_t seed)
 
 static inline void here_end(void)
 {
+    here_make_current(-1);
     for (int kind = 0; kind < TNR_CUDA_MEMORY_END; kind++) {
         CHECK_OK(tnr_domain_close(&here.domain[kind]));
     }

@@ -28,6 +28,11 @@ static struct {
     fake_cuda *fake;
     fake_cuda_owner_fn owner_of;
     fake_cuda_bytes_fn bytes_of;
+    int (*context_retain)(void **context, int device); /* the driver's own calls, as a program makes them; 0: well */
+    int (*context_release)(int device);
+    int (*context_push)(void *context);
+    int (*context_pop)(void **context);
+    int (*context_current)(void **context);
     shim_message messages[SHIM_MESSAGES]; /* the first of them */
     int count;
     int calls;   /* MPI_Isend and MPI_Irecv */
@@ -53,6 +58,13 @@ static inline void shim_begin(uint64_t seed)
     *(void **)&reset = dlsym(shim.driver, "fake_cuda_reset");
     *(void **)&shim.owner_of = dlsym(shim.driver, "fake_cuda_owner_of");
     *(void **)&shim.bytes_of = dlsym(shim.driver, "fake_cuda_bytes");
+    *(void **)&shim.context_retain = dlsym(shim.driver, "cuDevicePrimaryCtxRetain");
+    *(void **)&shim.context_release = dlsym(shim.driver, "cuDevicePrimaryCtxRelease_v2");
+    *(void **)&shim.context_push = dlsym(shim.driver, "cuCtxPushCurrent_v2");
+    *(void **)&shim.context_pop = dlsym(shim.driver, "cuCtxPopCurrent_v2");
+    *(void **)&shim.context_current = dlsym(shim.driver, "cuCtxGetCurrent");
+    CHECK(shim.context_retain != NULL && shim.context_release != NULL && shim.context_push != NULL);
+    CHECK(shim.context_pop != NULL && shim.context_current != NULL);
     CHECK(control != NULL && reset != NULL && shim.owner_of != NULL && shim.bytes_of != NULL);
     reset(seed);
     shim.fake = control();

@@ -448,6 +448,229 @@ static void one_end_only(void)
     here_end();
 }
 
+/* ---- Where buffers are not to be had ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * A home with room for a world and one buffer, which collective calls take for their own part where memory is away, but not for the two of a
+ * packed transfer. The world in it.
+ */
+static tnr_domain *bare_home(bool shared, tnr_world **world)
+{
+    tnr_world_options settings = TNR_WORLD_OPTIONS;
+    tnr_arena_options options = TNR_ARENA_OPTIONS;
+    tnr_need need;
+    uint64_t bytes = 0;
+    uint64_t control = 0;
+    tnr_domain *home = NULL;
+    settings.no_shared = !shared;
+    settings.pack_bytes = 16 << 10;
+    settings.timeout_ms = 20000;
+    CHECK_OK(tnr_world_need(&settings, ranks_size, 0, &need));
+    CHECK_OK(tnr_arena_bytes(&need, &options, &bytes, &control, &options.max_blocks));
+    options.max_blocks += 32;
+    options.handles = need.handles;
+    CHECK_OK(tnr_arena_create_in(heap(), bytes + (20 << 10), &options, &home));
+    CHECK_OK(tnr_world_create(home, MPI_COMM_WORLD, &settings, world));
+    return home;
+}
+
+/* Every second column of twice as many, in the heap; else a whole tensor of the place. */
+static tnr_view_mut strided_in(place where, const int64_t *shape, tnr_tensor **tensor)
+{
+    const int64_t twice[2] = {2 * shape[0], shape[1]};
+    *tensor = here_counting(where, 2, where == PLACE_HOST ? twice : shape, -9);
+    tnr_view_mut view = here_view_mut(*tensor);
+    if (where == PLACE_HOST) {
+        CHECK_OK(tnr_view_mut_slice_axis(&view, 0, (tnr_range){0, TNR_END, 2}, &view));
+    }
+    return view;
+}
+
+/*
+ * Ranks of one node need no buffers, whatever MPI takes and wherever the two ends have their elements: a sender that would go direct hears that
+ * its receiver wants slots. One by one, prepared, and all at once.
+ */
+static void no_buffers_on_a_node(void)
+{
+    static const int64_t shape[2] = {100, 60};
+    static const place targets[] = {PLACE_POOL, PLACE_HOST, PLACE_MANAGED, PLACE_PLAIN};
+    if (ranks_size == 1) {
+        return;
+    }
+    here_begin(17);
+    query_state.answer = 1;
+    tnr_world *world = NULL;
+    tnr_domain *home = bare_home(true, &world);
+    const bool asked = query_exists(world);
+    for (int at = 0; at < 4; at++) {
+        tnr_tensor *source = here_counting(PLACE_PLAIN, 2, shape, 1000);
+        tnr_tensor *target = NULL;
+        const tnr_view view = here_view(source);
+        const tnr_view_mut into = strided_in(targets[at], shape, &target);
+        const counts before = count(world);
+        shim.count = 0;
+        for (int how = 0; how < 3; how++) {
+            const tnr_exchange_part send = {1, 3, &view, NULL};
+            const tnr_exchange_part receive = {0, 3, NULL, &into};
+            tnr_exchange *exchange = NULL;
+            if (how == 0 && ranks_me <= 1) {
+                CHECK_OK(ranks_me == 0 ? tnr_world_send(world, &view, 1, 0)
+                                       : tnr_world_receive_into(world, &into, 0, 0));
+            } else if (how == 1) {
+                CHECK_OK(
+                    tnr_world_broadcast_into(world, 0, ranks_me == 0 ? &view : NULL, ranks_me == 0 ? NULL : &into));
+            } else if (ranks_me <= 1) {
+                CHECK_OK(tnr_exchange_prepare(world, ranks_me == 0 ? &send : &receive, 1, &exchange));
+                CHECK_OK(tnr_exchange_run(exchange));
+                CHECK_OK(tnr_exchange_run(exchange));
+                CHECK_OK(tnr_exchange_destroy(&exchange));
+            }
+            if (ranks_me == 1 || (how == 1 && ranks_me > 1)) {
+                tnr_tensor *got = NULL;
+                if (targets[at] == PLACE_HOST) {
+                    CHECK_OK(tnr_tensor_duplicate(&into.view, heap(), &got));
+                }
+                CHECK(here_same(source, got != NULL ? got : target, 1));
+                CHECK_OK(tnr_tensor_release(&got));
+            }
+        }
+        const counts after = count(world);
+        const uint64_t direct = after.sends[TNR_PATH_DEVICE] - before.sends[TNR_PATH_DEVICE];
+        CHECK(asked && targets[at] == PLACE_PLAIN ? direct >= 4 && (shim.count > 0 || ranks_me > 2)
+                                                  : direct == 0 && shim.count == 0);
+        CHECK_OK(tnr_tensor_release(&source));
+        CHECK_OK(tnr_tensor_release(&target));
+    }
+    CHECK_OK(tnr_world_poisoned(world));
+    CHECK_OK(tnr_world_destroy(&world));
+    CHECK_OK(tnr_domain_close(&home));
+    here_end();
+}
+
+/* ---- Where the device is not the thread's ----------------------------------------------------------------------------------------------- */
+
+static void check_current(const void *context)
+{
+    void *now = NULL;
+    CHECK(shim.context_current(&now) == 0 && now == context);
+}
+
+/* Each end alone, and both, where no device or another one is current: staged, and what was current is so after every call. */
+static void not_current_is_staged(void)
+{
+    static const int64_t shape[2] = {100, 60};
+    if (ranks_size == 1) {
+        return;
+    }
+    here_begin(18);
+    query_state.answer = 1;
+    for (int at = 0; at < 12; at++) {
+        const int setting = at % 2;
+        const int own = at / 2 % 3 - 1; /* what is current at the ends chosen: none, this device, another one */
+        const bool chosen = at < 6 || ranks_me == 0;
+        tnr_world *world = here_world(heap(), setting, 20000);
+        tnr_tensor *source = here_counting(PLACE_PLAIN, 2, shape, 4000 + at);
+        tnr_tensor *target = here_counting(PLACE_PLAIN, 2, shape, -1);
+        const tnr_view view = here_view(source);
+        const tnr_view_mut into = here_view_mut(target);
+        const bool asked = query_exists(world);
+        void *context = NULL;
+        here_make_current(chosen ? own : 0);
+        CHECK(shim.context_current(&context) == 0 && (context == NULL) == (chosen && own < 0));
+        shim.count = 0;
+        if (ranks_me == 0) {
+            CHECK_OK(tnr_world_send(world, &view, 1, 0));
+        } else if (ranks_me == 1) {
+            CHECK_OK(tnr_world_receive_into(world, &into, 0, 0));
+        }
+        check_current(context);
+        const bool mine = asked && ranks_me <= 1 && (!chosen || own == 0);
+        const bool sender = asked && own == 0;
+        CHECK((shim.count != 0) == (mine && (setting == 1 || sender)));
+        CHECK_OK(tnr_world_broadcast_into(world, 0, ranks_me == 0 ? &view : NULL, ranks_me == 0 ? NULL : &into));
+        check_current(context);
+        CHECK(ranks_me == 0 || here_same(source, target, 1));
+        CHECK_OK(tnr_tensor_release(&source));
+        CHECK_OK(tnr_tensor_release(&target));
+        CHECK_OK(tnr_world_destroy(&world));
+    }
+    here_make_current(0);
+    here_end();
+}
+
+/* By messages what is staged takes buffers: a collective call that does not get them is refused, and not found out with its ranks under way. */
+static void not_current_and_no_buffers(void)
+{
+    static const int64_t shape[2] = {100, 60};
+    if (ranks_size == 1) {
+        return;
+    }
+    here_begin(20);
+    query_state.answer = 1;
+    tnr_world *world = NULL;
+    tnr_domain *home = bare_home(false, &world);
+    tnr_tensor *tensor = here_counting(PLACE_PLAIN, 2, shape, ranks_me);
+    const tnr_view view = here_view(tensor);
+    const tnr_view_mut into = here_view_mut(tensor);
+    here_make_current(-1);
+    CHECK_STATUS(TNR_ERR_MEMORY,
+                 tnr_world_broadcast_into(world, 0, ranks_me == 0 ? &view : NULL, ranks_me == 0 ? NULL : &into));
+    CHECK_TEXT("no room");
+    CHECK_OK(tnr_world_poisoned(world));
+    here_make_current(0);
+    CHECK_OK(tnr_tensor_release(&tensor));
+    CHECK_OK(tnr_world_destroy(&world));
+    CHECK_OK(tnr_domain_close(&home));
+    here_end();
+}
+
+/* What is direct is agreed on when an exchange is prepared; a start without the device refuses, tells nobody, and may be made again. */
+static void exchanges_keep_their_way(void)
+{
+    static const int64_t shape[2] = {100, 60};
+    if (ranks_size == 1) {
+        return;
+    }
+    here_begin(19);
+    query_state.answer = 1;
+    for (int at = 0; at < 4; at++) {
+        const bool prepared_direct = at / 2 == 0;
+        tnr_world *world = here_world(heap(), at % 2, 20000);
+        const bool asked = query_exists(world);
+        tnr_tensor *source = here_counting(PLACE_PLAIN, 2, shape, 10000 * ranks_me);
+        tnr_tensor *target = here_counting(PLACE_PLAIN, 2, shape, -1);
+        tnr_tensor *same = here_counting(PLACE_HOST, 2, shape, 10000 * (1 - ranks_me));
+        const tnr_view view = here_view(source);
+        const tnr_view_mut into = here_view_mut(target);
+        const tnr_exchange_part parts[2] = {{1 - ranks_me, 0, &view, NULL}, {1 - ranks_me, 0, NULL, &into}};
+        tnr_exchange *exchange = NULL;
+        if (ranks_me <= 1) {
+            here_make_current(prepared_direct ? 0 : -1);
+            CHECK_OK(tnr_exchange_prepare(world, parts, 2, &exchange));
+            shim.count = 0;
+            here_make_current(-1);
+            if (prepared_direct && asked && ranks_me == 0) {
+                CHECK_STATUS(TNR_ERR_UNSUPPORTED, tnr_exchange_start(exchange));
+                CHECK_TEXT("not current");
+                CHECK_OK(tnr_world_poisoned(world));
+                CHECK(shim.count == 0);
+            }
+            here_make_current(prepared_direct || ranks_me == 1 ? 0 : -1);
+            CHECK_OK(tnr_exchange_run(exchange));
+            CHECK(here_same(target, same, 1));
+            CHECK((shim.count != 0) == (prepared_direct && asked));
+            CHECK_OK(tnr_exchange_destroy(&exchange));
+            here_make_current(0);
+        }
+        CHECK_OK(tnr_tensor_release(&source));
+        CHECK_OK(tnr_tensor_release(&target));
+        CHECK_OK(tnr_tensor_release(&same));
+        CHECK_OK(tnr_world_barrier(world));
+        CHECK_OK(tnr_world_destroy(&world));
+    }
+    here_end();
+}
+
 static struct {
     tnr_status status; /* of a world that was asked for before MPI_Init */
     int asked;
@@ -465,7 +688,7 @@ static void ask_early(void)
     query_state.answer = 0;
 }
 
-/* Row CU-03: what MPI was built with counts for nothing; it is asked when a world is made, after MPI_Init, and what is no 1 is a no. */
+/* Row CU-03: what MPI was like when this was built counts for nothing; it is asked when a world is made, after MPI_Init, and what is no 1 is a no. */
 static void cu_03_asked_at_run_time(void)
 {
     static const int answers[] = {0, 1, -1, 2, 0};
@@ -526,6 +749,10 @@ int main(int argc, char **argv)
         RANK_TEST(cu_02_off_switches_win),
         RANK_TEST(direct_addresses_and_others),
         RANK_TEST(one_end_only),
+        RANK_TEST(no_buffers_on_a_node),
+        RANK_TEST(not_current_is_staged),
+        RANK_TEST(not_current_and_no_buffers),
+        RANK_TEST(exchanges_keep_their_way),
         RANK_TEST(cu_03_asked_at_run_time),
         RANK_TEST(what_is_refused),
     };

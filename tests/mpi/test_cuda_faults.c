@@ -86,6 +86,7 @@ static bool give(tnr_tensor **tensor)
 
 static void device_end(bool clean)
 {
+    here_make_current(-1);
     if (clean) {
         bool closed = true;
         for (int kind = 0; kind < TNR_CUDA_MEMORY_END; kind++) {
