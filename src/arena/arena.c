@@ -116,7 +116,7 @@ static tnr_status arena_allocate(tnr_domain *domain, tnri_block_use use, uint64_
                                  tnr_block *block)
 {
     arena *self = domain->state;
-    TNR_TRY(tnri_alignment_check(alignment, &alignment));
+    alignment = tnri_max_u64(alignment, TNRI_UNIT);
     if (bytes > self->capacity) {
         return no_room_at_all(self, bytes, alignment);
     }

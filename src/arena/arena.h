@@ -111,9 +111,8 @@ typedef enum tnri_block_use {
 typedef struct tnri_domain_class {
     const char *name; /* NULL: the program's table has it */
     /*
-     * Fill *block, on success only, its number by tnri_mint or the class's own count. bytes >= 1. alignment is a power of two, 0 for
-     * TNRI_UNIT; where program_blocks is not NULL it may be anything: the class refuses what is none (tnri_alignment_check). In this
-     * order of parameters 32-bit machines pass a program's call on as it came.
+     * Fill *block, on success only, its number by tnri_mint or the class's own count. bytes >= 1. alignment is a power of two, or 0:
+     * who asks has seen to it (tnri_raw_allocate for programs); what is under TNRI_UNIT means that.
      */
     tnr_status (*allocate)(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
                            tnr_block *block);
@@ -255,9 +254,6 @@ void tnri_topology_let_go(tnr_topology *topology);
 
 /* TNR_ERR_BOUNDS, naming the usable nodes, when this is none of them. */
 tnr_status tnri_topology_node_check(const char *op, const tnr_topology *topology, int node);
-
-/* TNR_ERR_ARGUMENT for an alignment that is neither 0 nor a power of two; *least is what it means. */
-tnr_status tnri_alignment_check(uint64_t alignment, uint64_t *least);
 
 /* tnr_domain_allocate and tnr_domain_release, whatever the class: see arena.c. */
 tnr_status tnri_raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block);

@@ -244,7 +244,6 @@ static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint
     const uint64_t class_bytes = tnri_class_bytes(size_class);
     tnri_pool_entry *entry = NULL;
     tnr_block parent_block;
-    TNR_TRY(tnri_alignment_check(alignment, &alignment));
     const tnr_status status = ask_and_make_room(pool, class_bytes, alignment, &entry, &parent_block);
     tnri_lock_take(&pool->lock);
     if (status == TNR_OK) {
