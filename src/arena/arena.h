@@ -16,6 +16,7 @@
 #define TENURE_ARENA_ARENA_H
 
 #include "base.h"
+#include "isa_levels.h"
 #include "tenure/topology.h"
 
 /* ---- Handles ---------------------------------------------------------------------------------------------------------- */
@@ -307,12 +308,6 @@ bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block);
 
 /* ---- Instruction sets (isa.c; isa_x86.c or isa_baseline.c) ----------------------------------------------------------------- */
 
-/*
- * Kernels are compiled once per instruction set, from one source, and each set's are a table. BASELINE is what the compiler
- * targets by itself: SSE2 on x86-64, NEON on 64-bit ARM.
- */
-typedef enum tnri_isa { TNRI_ISA_BASELINE, TNRI_ISA_V2, TNRI_ISA_V3, TNRI_ISA_V4, TNRI_ISA_END } tnri_isa;
-
 /* The best one that is built in and that this machine has, or the lower one that TENURE_ISA names. Constant, thread-safe. */
 tnri_isa tnri_isa_best(void);
 
@@ -321,9 +316,6 @@ tnr_status tnri_isa_check(const char *op);
 
 /* "x86-64-v3"; the words that TENURE_ISA takes. */
 const char *tnri_isa_name(tnri_isa isa);
-
-/* From CPUID: has the machine, and the operating system, what the set needs? (isa_x86.c) */
-bool tnri_isa_runs(tnri_isa isa);
 
 /* A word of the environment, read once per process; NULL: it is not set, or empty. (environment.c; environment_none.c) */
 typedef enum tnri_word { TNRI_WORD_ISA, TNRI_WORD_PRODUCTS, TNRI_WORDS } tnri_word;
