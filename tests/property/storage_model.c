@@ -319,16 +319,15 @@ static void evict(sm_domain *pool)
     pool->evictions++;
 }
 
-/* A parent that was full makes a pool give up everything: seen by its counter, all or nothing. */
+/* A parent that is full makes a pool give up buffers, the oldest first: how many, its counter says. */
 static void follow_evictions(sm_domain *pool)
 {
     tnr_pool_statistics now;
     sm_expect(tnr_pool_statistics_get(pool->it, &now), TNR_OK, "pool_statistics_get");
-    if (now.evictions != pool->evictions) {
-        sm_check(pool->role != SM_POOL_HEAP, "the heap is never full");
-        while (pool->retained_count != 0) {
-            evict(pool);
-        }
+    sm_check(now.evictions == pool->evictions || pool->role != SM_POOL_HEAP, "the heap is never full");
+    while (pool->evictions < now.evictions) {
+        sm_check(pool->retained_count != 0, "only what is retained is given up");
+        evict(pool);
     }
 }
 

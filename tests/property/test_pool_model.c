@@ -126,11 +126,9 @@ static void model_allocate(model *m, tnr_domain *pool, const counted_parent *cou
     } else {
         const uint64_t out = sum(m->out, m->out_count);
         bool room = m->capacity == 0 || out + sum(m->retained, m->retained_count) + bytes <= m->capacity;
-        if (!room) {
-            while (m->retained_count > 0) {
-                model_evict(m, counts);
-            }
-            room = out + bytes <= m->capacity;
+        while (!room && m->retained_count > 0) { /* no more than it takes; this parent does not say what it has */
+            model_evict(m, counts);
+            room = out + sum(m->retained, m->retained_count) + bytes <= m->capacity;
         }
         if (!room) {
             assert_int_equal(status, TNR_ERR_MEMORY);
