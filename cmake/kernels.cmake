@@ -16,19 +16,25 @@ endif()
 
 # The sets that programs built here can run here: tests know by it which one is the best, and a sanitizer's build, which goes
 # nowhere else and is slow to make, has no kernels beyond it. v2 has the baseline's vectors: such a build has none of its own.
+# It is the library itself that is asked.
 set(TENURE_RUNNABLE_ISAS ${TENURE_ISAS})
 if(TENURE_HAS_X86_ISAS AND NOT CMAKE_CROSSCOMPILING)
-    include(CheckCSourceRuns)
-    check_c_source_runs("int main(void) { return !(__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&
-        __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\")); }" TENURE_RUNS_V4)
-    check_c_source_runs("int main(void) { return !(__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")); }"
-        TENURE_RUNS_V3)
-    if(NOT TENURE_RUNS_V4)
-        list(REMOVE_ITEM TENURE_RUNNABLE_ISAS v4)
+    if(NOT DEFINED TENURE_BEST_ISA)
+        message(CHECK_START "Best instruction set that runs here")
+        try_run(TENURE_BEST_ISA TENURE_BEST_ISA_COMPILED
+            SOURCES "${PROJECT_SOURCE_DIR}/cmake/isa_best.c" "${PROJECT_SOURCE_DIR}/src/arena/isa_x86.c"
+            CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src/arena"
+            COMPILE_OUTPUT_VARIABLE output C_STANDARD 11)
+        if(NOT TENURE_BEST_ISA_COMPILED)
+            message(FATAL_ERROR "cmake/isa_best.c with src/arena/isa_x86.c does not compile:\n${output}")
+        elseif(NOT TENURE_BEST_ISA MATCHES "^[0-3]$") # nothing that was built here runs here
+            set(TENURE_BEST_ISA 0 CACHE STRING "" FORCE)
+        endif()
+        list(GET TENURE_ISAS ${TENURE_BEST_ISA} best) # in the order of tnri_isa
+        message(CHECK_PASS "${best}")
     endif()
-    if(NOT TENURE_RUNS_V3)
-        list(REMOVE_ITEM TENURE_RUNNABLE_ISAS v3)
-    endif()
+    math(EXPR count "${TENURE_BEST_ISA} + 1")
+    list(SUBLIST TENURE_ISAS 0 ${count} TENURE_RUNNABLE_ISAS)
     if(TENURE_SANITIZE)
         set(TENURE_ISAS ${TENURE_RUNNABLE_ISAS})
         list(REMOVE_ITEM TENURE_ISAS v2)
@@ -38,7 +44,6 @@ endif()
 # tenure_kernels(FILE...): one object library per set, tenure-kernels-<set>; TENURE_KERNEL_OBJECTS names all their objects.
 function(tenure_kernels)
     set(objects "")
-    string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
     foreach(isa IN LISTS TENURE_ISAS)
         set(library tenure-kernels-${isa})
         add_library(${library} OBJECT ${ARGN})
@@ -54,7 +59,7 @@ function(tenure_kernels)
         # where little code is wanted.
         if(TENURE_SANITIZE OR TENURE_SMALL)
             target_compile_definitions(${library} PRIVATE TNRI_LOOPS_AS_WRITTEN)
-        elseif(NOT CMAKE_C_FLAGS_${build_type} MATCHES "-O1") # whoever asks for that wants it made quickly
+        elseif(TENURE_KERNELS_O3)
             target_compile_options(${library} PRIVATE -O3)
         endif()
         if(NOT isa STREQUAL baseline)

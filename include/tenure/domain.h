@@ -322,16 +322,19 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_arena_bytes(const tnr_need *need, const tn
                                                   uint64_t *max_blocks);
 
 /**
- * A domain inside one region that the caller supplies and keeps: never grows, no system call, O(1) whatever the history.
+ * A domain inside one region that the caller supplies and keeps: never grows, no system call. Taking, giving back and
+ * statistics are O(1) whatever the history. What looks at every block is O(max_blocks), and other threads' calls on the
+ * arena wait for it: closing it, also by tnr_machine_destroy, tnr_arena_reset and tnr_arena_check.
  *
  * Two-level good fit with immediate coalescing (after Masmano, Ripoll, Crespo and Real, "TLSF: a new dynamic memory
  * allocator for real-time systems", ECRTS 2004), bookkeeping kept apart from the blocks: blocks have no headers, an
  * overrun cannot damage it, and free memory is never touched (debug builds fill it). Fails only when no free block that
  * the search covers is large enough: all those of a higher size class (32 classes per power of two), and the first 8 of
  * the request's own; with an alignment above the page, only when that holds for bytes + alignment - page.
- * Requests under 1/128 of the region go to low addresses, larger ones to the high end of the tightest block: so small
- * blocks do not cut up the room for large ones. The program's placement must be memory that the host reaches directly
- * (TNR_ERR_RESIDENCY). For a region on memory that is bound to a node, or in any other domain: tnr_arena_create_in.
+ * The first one found that fits is taken (of those 8 the tightest): the low end of it for requests under 1/32 of the
+ * region, the high end for larger ones, so that small blocks do not cut up the room for large ones. The program's placement must be memory that the host
+ * reaches directly (TNR_ERR_RESIDENCY). For a region on memory that is bound to a node, or in any other domain:
+ * tnr_arena_create_in.
  *
  * @param region start at any alignment; the head is rounded up and the loss deducted.
  * @param bytes  TNR_ERR_ARGUMENT when not even the bookkeeping fits, TNR_ERR_MEMORY when options->handles do not.

@@ -12,7 +12,8 @@
  * A block that comes back must agree with all of them, so no block is taken back that is not out, whatever its bytes
  * say.
  *
- * Threads: one lock, held for the bounded time of one call of tlsf.c.
+ * Threads: one lock, held for the bounded time of one take, give or look of tlsf.c. Three go over every block with it, O(max_blocks):
+ * program_blocks (tnr_domain_close, tnr_machine_destroy), tnr_arena_reset and tnr_arena_check.
  */
 #include "arena_internal.h"
 #include "poison.inl.h"
@@ -115,7 +116,7 @@ static tnr_status arena_allocate(tnr_domain *domain, tnri_block_use use, uint64_
                                  tnr_block *block)
 {
     arena *self = domain->state;
-    TNR_TRY(tnri_alignment_check(alignment, &alignment));
+    alignment = tnri_max_u64(alignment, TNRI_UNIT);
     if (bytes > self->capacity) {
         return no_room_at_all(self, bytes, alignment);
     }

@@ -16,6 +16,7 @@
 #define TENURE_ARENA_ARENA_H
 
 #include "base.h"
+#include "isa_levels.h"
 #include "tenure/topology.h"
 
 /* ---- Handles ---------------------------------------------------------------------------------------------------------- */
@@ -111,9 +112,8 @@ typedef enum tnri_block_use {
 typedef struct tnri_domain_class {
     const char *name; /* NULL: the program's table has it */
     /*
-     * Fill *block, on success only, its number by tnri_mint or the class's own count. bytes >= 1. alignment is a power of two, 0 for
-     * TNRI_UNIT; where program_blocks is not NULL it may be anything: the class refuses what is none (tnri_alignment_check). In this
-     * order of parameters 32-bit machines pass a program's call on as it came.
+     * Fill *block, on success only, its number by tnri_mint or the class's own count. bytes >= 1. alignment is a power of two, or 0:
+     * who asks has seen to it (tnri_raw_allocate for programs); what is under TNRI_UNIT means that.
      */
     tnr_status (*allocate)(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
                            tnr_block *block);
@@ -256,9 +256,6 @@ void tnri_topology_let_go(tnr_topology *topology);
 /* TNR_ERR_BOUNDS, naming the usable nodes, when this is none of them. */
 tnr_status tnri_topology_node_check(const char *op, const tnr_topology *topology, int node);
 
-/* TNR_ERR_ARGUMENT for an alignment that is neither 0 nor a power of two; *least is what it means. */
-tnr_status tnri_alignment_check(uint64_t alignment, uint64_t *least);
-
 /* tnr_domain_allocate and tnr_domain_release, whatever the class: see arena.c. */
 tnr_status tnri_raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block);
 tnr_status tnri_raw_release(tnr_domain *domain, const tnr_block *block);
@@ -311,12 +308,6 @@ bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block);
 
 /* ---- Instruction sets (isa.c; isa_x86.c or isa_baseline.c) ----------------------------------------------------------------- */
 
-/*
- * Kernels are compiled once per instruction set, from one source, and each set's are a table. BASELINE is what the compiler
- * targets by itself: SSE2 on x86-64, NEON on 64-bit ARM.
- */
-typedef enum tnri_isa { TNRI_ISA_BASELINE, TNRI_ISA_V2, TNRI_ISA_V3, TNRI_ISA_V4, TNRI_ISA_END } tnri_isa;
-
 /* The best one that is built in and that this machine has, or the lower one that TENURE_ISA names. Constant, thread-safe. */
 tnri_isa tnri_isa_best(void);
 
@@ -325,9 +316,6 @@ tnr_status tnri_isa_check(const char *op);
 
 /* "x86-64-v3"; the words that TENURE_ISA takes. */
 const char *tnri_isa_name(tnri_isa isa);
-
-/* From CPUID: has the machine, and the operating system, what the set needs? (isa_x86.c) */
-bool tnri_isa_runs(tnri_isa isa);
 
 /* A word of the environment, read once per process; NULL: it is not set, or empty. (environment.c; environment_none.c) */
 typedef enum tnri_word { TNRI_WORD_ISA, TNRI_WORD_PRODUCTS, TNRI_WORDS } tnri_word;

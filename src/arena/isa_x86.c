@@ -4,10 +4,13 @@
  *
  * Guarantees: a level is reported only with every flag that it names, and only when the operating system saves the
  * registers that it uses.
+ *
+ * Includes nothing that a build makes, for CMake asks it before there is one (cmake/kernels.cmake).
  */
-#include <cpuid.h>
+#include "isa_levels.h"
 
-#include "arena.h"
+#include <cpuid.h>
+#include <stddef.h>
 
 typedef struct registers {
     unsigned a, b, c, d;

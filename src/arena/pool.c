@@ -8,12 +8,11 @@
  * and a release, O(classes in use) for finding a buffer to evict. Room is made before a buffer is counted as retained,
  * so the sum is under the cap at every moment.
  *
- * Retained memory is not touched, except for the marks and patterns of debugging builds.
+ * Retained memory is not touched, except for the marks and patterns of debugging builds. How a pool is made, asked and closed:
+ * pool_life.c.
  */
 #include "poison.inl.h"
 #include "pool_internal.h"
-
-static tnri_pool *pool_of(tnr_domain *domain) { return (tnri_pool *)(void *)domain; }
 
 /* ---- Lists; the lock is held ------------------------------------------------------------------------------------- */
 
@@ -44,8 +43,6 @@ static inline bool fits(const tnri_pool *pool, uint64_t bytes)
 {
     return bytes <= pool->admit_bytes && pool->retained_bytes <= pool->admit_bytes - bytes;
 }
-
-static uint64_t retained_now(const tnri_pool *pool) { return pool->kept - pool->hits - pool->evictions; }
 
 /* Make a buffer the newest of the pool and of its class. */
 static inline void retain(tnri_pool *pool, tnri_pool_entry *entry, uint64_t bytes)
@@ -179,8 +176,7 @@ static uint64_t give_up_oldest(tnri_pool *pool, uint64_t keep)
     return freed;
 }
 
-/* Until at most `keep` bytes stay. */
-static uint64_t trim(tnri_pool *pool, uint64_t keep)
+uint64_t tnri_pool_trim(tnri_pool *pool, uint64_t keep)
 {
     uint64_t sum = 0;
     for (uint64_t freed; (freed = give_up_oldest(pool, keep)) != 0;) {
@@ -244,7 +240,6 @@ static TNRI_COLD tnr_status allocate_fresh(tnri_pool *pool, uint64_t bytes, uint
     const uint64_t class_bytes = tnri_class_bytes(size_class);
     tnri_pool_entry *entry = NULL;
     tnr_block parent_block;
-    TNR_TRY(tnri_alignment_check(alignment, &alignment));
     const tnr_status status = ask_and_make_room(pool, class_bytes, alignment, &entry, &parent_block);
     tnri_lock_take(&pool->lock);
     if (status == TNR_OK) {
@@ -293,10 +288,10 @@ static TNRI_COLD tnr_status allocate_contended(tnri_pool *pool, uint64_t bytes, 
     return allocate_locked(pool, bytes, alignment, use, block);
 }
 
-static tnr_status pool_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
-                                tnr_block *block)
+tnr_status tnri_pool_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
+                              tnr_block *block)
 {
-    tnri_pool *pool = pool_of(domain);
+    tnri_pool *pool = tnri_pool_of(domain);
     if (TNRI_UNLIKELY(alignment > TNRI_UNIT || bytes > TNRI_CLASS_LARGEST)) {
         return allocate_fresh(pool, bytes, alignment, use, block);
     }
@@ -384,20 +379,36 @@ static TNRI_COLD tnr_status release_contended(tnri_pool *pool, const tnr_block *
     return release_locked(pool, block, use);
 }
 
-static tnr_status pool_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
+tnr_status tnri_pool_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use)
 {
-    tnri_pool *pool = pool_of(domain);
+    tnri_pool *pool = tnri_pool_of(domain);
     if (TNRI_UNLIKELY(!tnri_lock_try(&pool->lock))) {
         return release_contended(pool, block, use);
     }
     return release_locked(pool, block, use);
 }
 
+/* A pool's own tensors are never exported as its blocks, but it may be the parent of a pool whose are. */
+tnr_status tnri_pool_transfer(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to)
+{
+    tnri_pool *pool = tnri_pool_of(domain);
+    tnri_lock_take(&pool->lock);
+    tnri_pool_entry *entry = recognise(pool, block);
+    if (entry == NULL || entry->use != (uint8_t)from) {
+        return refuse(pool, block);
+    }
+    pool->program_blocks += to == TNRI_FOR_PROGRAM ? 1U : 0U;
+    pool->program_blocks -= from == TNRI_FOR_PROGRAM ? 1U : 0U;
+    entry->use = (uint8_t)to;
+    tnri_lock_give(&pool->lock);
+    return TNR_OK;
+}
+
 /* ---- Between the pool and its parent ----------------------------------------------------------------------------- */
 
 void tnri_pool_parent_block(tnr_domain *domain, const tnr_block *block, tnr_block *parent_block)
 {
-    tnri_pool *pool = pool_of(domain);
+    tnri_pool *pool = tnri_pool_of(domain);
     tnri_lock_take(&pool->lock);
     parent_block_of(pool, tnri_pool_find(pool, block->tag), parent_block);
     tnri_lock_give(&pool->lock);
@@ -421,7 +432,7 @@ static bool is_unused(const tnri_pool *pool)
 
 void tnri_pool_undo(tnr_domain *domain, const tnr_block *block)
 {
-    tnri_pool *pool = pool_of(domain);
+    tnri_pool *pool = tnri_pool_of(domain);
     tnr_block parent_block;
     tnri_lock_take(&pool->lock);
     tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
@@ -451,7 +462,7 @@ void tnri_pool_undo(tnr_domain *domain, const tnr_block *block)
 
 void tnri_pool_detach(tnr_domain *domain, const tnr_block *block)
 {
-    tnri_pool *pool = pool_of(domain);
+    tnri_pool *pool = tnri_pool_of(domain);
     tnr_block parent_block;
     tnri_lock_take(&pool->lock);
     tnri_pool_entry *entry = tnri_pool_find(pool, block->tag);
@@ -462,7 +473,7 @@ void tnri_pool_detach(tnr_domain *domain, const tnr_block *block)
 
 bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block)
 {
-    tnri_pool *pool = pool_of(domain);
+    tnri_pool *pool = tnri_pool_of(domain);
     if (parent_block->bytes < TNRI_UNIT ||
         (domain->access == TNR_ACCESS_DIRECT && ((uintptr_t)parent_block->address & (TNRI_UNIT - 1U)) != 0)) {
         return false;
@@ -487,206 +498,4 @@ bool tnri_pool_accept(tnr_domain *domain, const tnr_block *parent_block)
     pool->high_water_bytes = tnri_max_u64(pool->high_water_bytes, pool->held_bytes);
     (void)retain_or_free(pool, entry);
     return true;
-}
-
-/* ---- The class --------------------------------------------------------------------------------------------------- */
-
-/* Mapped access only: the parent maps its own block. */
-static tnr_status pool_map(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **host)
-{
-    tnr_block parent_block;
-    tnri_pool_parent_block(domain, block, &parent_block);
-    return domain->parent->kind->map(domain->parent, &parent_block, mode, host);
-}
-
-static tnr_status pool_unmap(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void *host)
-{
-    tnr_block parent_block;
-    tnri_pool_parent_block(domain, block, &parent_block);
-    return domain->parent->kind->unmap(domain->parent, &parent_block, mode, host);
-}
-
-/* Likewise where the host cannot reach the memory. */
-static tnr_status pool_read(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, void *host)
-{
-    tnr_block parent_block;
-    tnri_pool_parent_block(domain, block, &parent_block);
-    return domain->parent->kind->read(domain->parent, &parent_block, box, host);
-}
-
-static tnr_status pool_write(tnr_domain *domain, const tnr_block *block, const tnr_domain_box *box, const void *host)
-{
-    tnr_block parent_block;
-    tnri_pool_parent_block(domain, block, &parent_block);
-    return domain->parent->kind->write(domain->parent, &parent_block, box, host);
-}
-
-static tnr_status pool_expose(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode, void **address)
-{
-    tnr_block parent_block;
-    tnri_pool_parent_block(domain, block, &parent_block);
-    return domain->parent->kind->expose(domain->parent, &parent_block, mode, address);
-}
-
-static void pool_conceal(tnr_domain *domain, const tnr_block *block, tnr_map_mode mode)
-{
-    tnr_block parent_block;
-    tnri_pool_parent_block(domain, block, &parent_block);
-    domain->parent->kind->conceal(domain->parent, &parent_block, mode);
-}
-
-static void pool_statistics(tnr_domain *domain, tnr_domain_statistics *statistics)
-{
-    tnri_pool *pool = pool_of(domain);
-    tnri_lock_take(&pool->lock);
-    statistics->blocks = pool->held - retained_now(pool);
-    statistics->bytes = pool->held_bytes - pool->retained_bytes;
-    statistics->peak_bytes = pool->peak_bytes;
-    statistics->allocations = pool->hits + pool->misses;
-    statistics->failures = pool->failures;
-    tnri_lock_give(&pool->lock);
-}
-
-static uint64_t pool_program_blocks(tnr_domain *domain)
-{
-    tnri_pool *pool = pool_of(domain);
-    tnri_lock_take(&pool->lock);
-    const uint64_t blocks = pool->program_blocks;
-    tnri_lock_give(&pool->lock);
-    return blocks;
-}
-
-/* A pool's own tensors are never exported as its blocks, but it may be the parent of a pool whose are. */
-static tnr_status pool_transfer(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to)
-{
-    tnri_pool *pool = pool_of(domain);
-    tnri_lock_take(&pool->lock);
-    tnri_pool_entry *entry = recognise(pool, block);
-    if (entry == NULL || entry->use != (uint8_t)from) {
-        return refuse(pool, block);
-    }
-    pool->program_blocks += to == TNRI_FOR_PROGRAM ? 1U : 0U;
-    pool->program_blocks -= from == TNRI_FOR_PROGRAM ? 1U : 0U;
-    entry->use = (uint8_t)to;
-    tnri_lock_give(&pool->lock);
-    return TNR_OK;
-}
-
-/* Lower or raise the cap. What comes in obeys the lower one at once; max_bytes tells it when it holds. */
-static void set_cap(tnri_pool *pool, uint64_t max_bytes)
-{
-    tnri_lock_take(&pool->lock);
-    pool->admit_bytes = max_bytes;
-    pool->max_bytes = tnri_max_u64(max_bytes, pool->retained_bytes);
-    tnri_lock_give(&pool->lock);
-    (void)trim(pool, max_bytes);
-    tnri_lock_take(&pool->lock);
-    pool->max_bytes = tnri_max_u64(pool->admit_bytes, pool->retained_bytes);
-    tnri_lock_give(&pool->lock);
-}
-
-/* From here on nothing is retained: whatever is still out goes straight to the parent when it is released. */
-static void pool_close(tnr_domain *domain) { set_cap(pool_of(domain), 0); }
-
-static void pool_destroy(tnr_domain *domain) { tnri_pool_entries_close(pool_of(domain)); }
-
-static const tnri_domain_class pool_class = {
-    .name = "pool",
-    .allocate = pool_allocate,
-    .release = pool_release,
-    .map = pool_map,
-    .unmap = pool_unmap,
-    .read = pool_read,
-    .write = pool_write,
-    .expose = pool_expose,
-    .conceal = pool_conceal,
-    .statistics = pool_statistics,
-    .program_blocks = pool_program_blocks,
-    .transfer = pool_transfer,
-    .close = pool_close,
-    .destroy = pool_destroy,
-    .outlives_close = true,
-};
-
-bool tnri_is_pool(const tnr_domain *domain) { return domain->kind == &pool_class; }
-
-/* ---- The public calls -------------------------------------------------------------------------------------------- */
-
-static tnr_status resolve_cap(uint64_t asked, uint64_t *max_bytes)
-{
-    if (asked == TNR_POOL_MAX_BYTES_AUTO) {
-        return tnri_pool_environment(max_bytes);
-    }
-    *max_bytes = asked;
-    return TNR_OK;
-}
-
-tnr_status tnr_pool_create(tnr_domain *parent, const tnr_pool_options *options, tnr_domain **pool)
-{
-    TNR_REQUIRE(parent != NULL && pool != NULL, TNR_ERR_ARGUMENT, "pool_create: parent and pool must not be NULL");
-    tnr_pool_options taken = TNR_POOL_OPTIONS;
-    TNR_TRY(tnri_options_take("pool_create", options, sizeof(taken), &taken, sizeof(taken)));
-    uint64_t max_bytes;
-    TNR_TRY(resolve_cap(taken.max_bytes, &max_bytes));
-    TNR_TRY(tnri_domain_check_open("pool_create", parent));
-    tnr_block record;
-    TNR_TRY(tnri_record_take(parent, sizeof(tnri_pool), &record));
-    tnri_pool *made = record.address;
-    const tnr_status status =
-        tnri_domain_init(&made->domain, &pool_class, parent->home, parent->placement, parent->access);
-    if (status != TNR_OK) {
-        tnri_record_give(parent, &record);
-        return status;
-    }
-    made->domain.parent = parent;
-    made->domain.coherent = parent->coherent;
-    made->domain.copies = parent->copies;
-    made->domain.exposes = parent->exposes;
-    made->domain.record = record;
-    made->admit_bytes = max_bytes;
-    made->max_bytes = max_bytes;
-    tnri_domain_use_as_child(parent);
-    *pool = &made->domain;
-    return TNR_OK;
-}
-
-tnr_status tnr_pool_statistics_get(tnr_domain *domain, tnr_pool_statistics *statistics)
-{
-    TNR_REQUIRE(domain != NULL && statistics != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT,
-                "pool_statistics_get: needs a pool, not %s, and statistics", tnr_domain_name(domain));
-    tnri_pool *pool = pool_of(domain);
-    memset(statistics, 0, sizeof(*statistics));
-    tnri_lock_take(&pool->lock);
-    statistics->buffers = retained_now(pool);
-    statistics->capacity_bytes = pool->retained_bytes;
-    statistics->hits = pool->hits;
-    statistics->misses = pool->misses;
-    statistics->evictions = pool->evictions;
-    statistics->in_flight = pool->held - retained_now(pool);
-    statistics->in_flight_bytes = pool->held_bytes - pool->retained_bytes;
-    statistics->high_water_bytes = pool->high_water_bytes;
-    statistics->max_bytes = pool->max_bytes;
-    tnri_lock_give(&pool->lock);
-    return TNR_OK;
-}
-
-tnr_status tnr_pool_set_max_bytes(tnr_domain *domain, uint64_t max_bytes)
-{
-    TNR_REQUIRE(domain != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT, "pool_set_max_bytes: needs a pool, not %s",
-                tnr_domain_name(domain));
-    uint64_t cap;
-    TNR_TRY(resolve_cap(max_bytes, &cap));
-    set_cap(pool_of(domain), cap);
-    return TNR_OK;
-}
-
-tnr_status tnr_pool_trim(tnr_domain *domain, uint64_t keep_bytes, uint64_t *freed)
-{
-    TNR_REQUIRE(domain != NULL && tnri_is_pool(domain), TNR_ERR_ARGUMENT, "pool_trim: needs a pool, not %s",
-                tnr_domain_name(domain));
-    const uint64_t bytes = trim(pool_of(domain), keep_bytes);
-    if (freed != NULL) {
-        *freed = bytes;
-    }
-    return TNR_OK;
 }

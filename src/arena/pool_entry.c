@@ -103,7 +103,7 @@ tnr_status tnr_pool_reserve(tnr_domain *domain, uint64_t buffers)
                 tnr_domain_name(domain));
     TNR_REQUIRE(buffers <= first_of_chunk(TNRI_POOL_CHUNKS), TNR_ERR_OVERFLOW, "%s: no pool has %llu buffers", op,
                 TNRI_LLU(buffers));
-    tnri_pool *pool = (tnri_pool *)(void *)domain;
+    tnri_pool *pool = tnri_pool_of(domain);
     for (;;) {
         tnri_lock_take(&pool->lock);
         const uint32_t chunk = pool->chunk_count;

@@ -27,10 +27,10 @@ typedef enum tnri_pool_state {
     TNRI_POOL_RETURNING /* released, waiting while older buffers make room */
 } tnri_pool_state;
 
-/* One cache line: what is known of a buffer, but for the parent's tag. */
 /* Stamp of a buffer that came from the parent for the block that is out. */
 #define TNRI_POOL_FRESH UINT64_MAX
 
+/* One cache line: what is known of a buffer, but for the parent's tag. */
 typedef struct tnri_pool_entry {
     struct tnri_pool_entry *above, *below; /* class list: retained after and before this one; idle: `below` chains */
     void *address;
@@ -95,6 +95,11 @@ typedef struct tnri_pool {
     tnr_block chunk_records[TNRI_POOL_CHUNKS];
 } tnri_pool;
 
+static inline tnri_pool *tnri_pool_of(tnr_domain *domain) { return (tnri_pool *)(void *)domain; }
+
+/* Buffers that are retained. The lock is held. */
+static inline uint64_t tnri_pool_retained(const tnri_pool *pool) { return pool->kept - pool->hits - pool->evictions; }
+
 static inline uint64_t tnri_pool_chunk_entries(uint32_t chunk)
 {
     return UINT64_C(1) << (chunk + TNRI_POOL_FIRST_SHIFT);
@@ -114,6 +119,14 @@ static inline tnri_pool_entry *tnri_pool_find(const tnri_pool *pool, uint64_t ta
     }
     return NULL;
 }
+
+/* ---- pool.c: of the class what takes and gives; and trimming, until at most `keep` bytes are retained: how many went ---- */
+
+tnr_status tnri_pool_allocate(tnr_domain *domain, tnri_block_use use, uint64_t bytes, uint64_t alignment,
+                              tnr_block *block);
+tnr_status tnri_pool_release(tnr_domain *domain, const tnr_block *block, tnri_block_use use);
+tnr_status tnri_pool_transfer(tnr_domain *domain, const tnr_block *block, tnri_block_use from, tnri_block_use to);
+uint64_t tnri_pool_trim(tnri_pool *pool, uint64_t keep);
 
 /* ---- pool_entry.c ------------------------------------------------------------------------------------------------ */
 

@@ -30,7 +30,6 @@ static void raw_fill(tnr_domain *domain, tnri_handle *handle, const tnr_block *b
 
 static TNRI_NOINLINE tnr_status raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
-    TNR_TRY(tnri_alignment_check(alignment, &alignment));
     tnri_handle *handle;
     TNR_TRY(tnri_handle_take(domain, TNR_ALLOCATION_REASON_END, 0, &handle));
     tnr_block taken;
@@ -124,19 +123,12 @@ tnr_status tnri_block_retake(tnr_domain *domain, const tnr_block *lent, tnr_bloc
     return TNR_OK;
 }
 
-tnr_status tnri_alignment_check(uint64_t alignment, uint64_t *least)
-{
-    TNR_REQUIRE(alignment == 0 || tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
-                "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
-    *least = tnri_max_u64(alignment, TNRI_UNIT);
-    return TNR_OK;
-}
-
 tnr_status tnri_raw_allocate(tnr_domain *domain, uint64_t bytes, uint64_t alignment, tnr_block *block)
 {
     TNR_REQUIRE(domain != NULL && block != NULL, TNR_ERR_ARGUMENT,
                 "domain_allocate: domain and block must not be NULL");
-    TNR_TRY(tnri_alignment_check(alignment, &alignment));
+    TNR_REQUIRE(alignment == 0 || tnri_is_power_of_two(alignment), TNR_ERR_ARGUMENT,
+                "domain_allocate: alignment %llu is no power of two", TNRI_LLU(alignment));
     if (bytes == 0) {
         memset(block, 0, sizeof(*block));
         return TNR_OK;

@@ -2,9 +2,11 @@
 /*
  * Products in little code, for small builds: what product.c, its blocks and its kernels do, one element of the result after another.
  *
- * Every element is the sum over k in order. Nothing is packed and no scratch is taken, whatever the layouts.
+ * Every element is the sum over k in order, of reals with one rounding per step where there is an instruction for that
+ * (fused.inl.h). Nothing is packed and no scratch is taken, whatever the layouts.
  */
 #include "kernels/arithmetic.inl.h"
+#include "kernels/fused.inl.h"
 #include "product_internal.h"
 #include "team_internal.h"
 

@@ -398,8 +398,8 @@ static inline bool is_same_layout(const tnr_view *a, const tnr_view *b)
  * The next operand of the usual case, if it is one: leased, inside its owner, apart from what is written. `written` is the view of
  * operand 0 if that is written, or NULL, and *output the bytes that it touches. A lease may be held whatever the answer is: held.owns.
  */
-static inline __attribute__((always_inline)) bool
-take_usual(tnri_operand *operand, const int index, const tnr_view *written, tnri_aliasing aliasing, touched *output)
+static TNRI_INLINED bool take_usual(tnri_operand *operand, const int index, const tnr_view *written,
+                                    tnri_aliasing aliasing, touched *output)
 {
     const tnr_view *view = operand->view;
     operand->held.owns = false;
@@ -452,8 +452,7 @@ take_usual(tnri_operand *operand, const int index, const tnr_view *written, tnri
  * views; operand 0 may be written, in place or beside what is read of the same owner. `count` is a constant where this is
  * inlined. False says nothing but "take the other way", which knows the reason, and nothing is held then.
  */
-static inline __attribute__((always_inline)) bool try_usual(tnri_operand *operands, const int count,
-                                                            tnri_aliasing aliasing)
+static TNRI_INLINED bool try_usual(tnri_operand *operands, const int count, tnri_aliasing aliasing)
 {
     if (TNRI_UNLIKELY(aliasing == TNRI_READ_BACK || operands[0].view == NULL)) {
         return false;

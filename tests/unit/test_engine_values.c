@@ -299,6 +299,60 @@ static void test_large_planes_in_every_order(void **state)
     }
 }
 
+/* [1 x; 1 x] times [-r -r; x x], r being x * x rounded: what a second rounding of the last product would lose. */
+static double lost_by_rounding(tnr_dtype dtype, const void *left, const void *right)
+{
+    static const int64_t square[2] = {2, 2};
+    const uint64_t bytes = 4 * tnr_dtype_size(dtype);
+    tnr_tensor *x = NULL;
+    tnr_tensor *y = NULL;
+    tnr_tensor *out = NULL;
+    tnr_view a;
+    tnr_view b;
+    const void *data;
+    catalogue_ok(tnr_tensor_from_row_major(heap, dtype, 2, square, left, bytes, &x), "left");
+    catalogue_ok(tnr_tensor_from_row_major(heap, dtype, 2, square, right, bytes, &y), "right");
+    catalogue_ok(tnr_tensor_view(x, &a), "view");
+    catalogue_ok(tnr_tensor_view(y, &b), "view");
+    catalogue_ok(tnr_matmul(engine, &a, &b, NULL, &out), "matmul");
+    catalogue_ok(tnr_tensor_host_data(out, &data), "data");
+    double element[4];
+    for (int i = 0; i < 4; ++i) {
+        element[i] = dtype == TNR_F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+        assert_true(element[i] == element[0]);
+    }
+    catalogue_ok(tnr_tensor_release(&x), "release");
+    catalogue_ok(tnr_tensor_release(&y), "release");
+    catalogue_ok(tnr_tensor_release(&out), "release");
+    return element[0];
+}
+
+/* Sums of products have one rounding per step wherever the compiler says that C's fma is an instruction; elsewhere one or two. */
+static void test_products_are_fused(void **state)
+{
+    (void)state;
+    const float f = 1.0F + 0x1p-12F;
+    const float f_squared = 1.0F + 0x1p-11F;
+    const double d = 1.0 + 0x1p-27;
+    const double d_squared = 1.0 + 0x1p-26;
+    const float f_left[4] = {1.0F, f, 1.0F, f};
+    const float f_right[4] = {-f_squared, -f_squared, f, f};
+    const double d_left[4] = {1.0, d, 1.0, d};
+    const double d_right[4] = {-d_squared, -d_squared, d, d};
+    const double single_lost = lost_by_rounding(TNR_F32, f_left, f_right);
+    const double double_lost = lost_by_rounding(TNR_F64, d_left, d_right);
+#if defined(__FP_FAST_FMAF)
+    assert_true(single_lost == 0x1p-24);
+#else
+    assert_true(single_lost == 0x1p-24 || single_lost == 0.0);
+#endif
+#if defined(__FP_FAST_FMA)
+    assert_true(double_lost == 0x1p-54);
+#else
+    assert_true(double_lost == 0x1p-54 || double_lost == 0.0);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_long_sums_keep_their_precision),
         cmocka_unit_test(test_very_long_sums_keep_their_precision),
         cmocka_unit_test(test_large_planes_in_every_order),
+        cmocka_unit_test(test_products_are_fused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

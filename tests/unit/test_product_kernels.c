@@ -279,7 +279,7 @@ static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int round
 /* One rounding per step where the instruction set has fused multiply and add. */
 static double fused(tnr_dtype dtype, double x, double y, double sum)
 {
-    const bool once = engine->products->fused;
+    const bool once = engine->products->of[dtype].fused;
     if (dtype == TNR_F64 || dtype == TNR_C64) {
         return once ? fma(x, y, sum) : x * y + sum;
     }

@@ -86,18 +86,17 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #endif
 
 /* clang-format off */
-#define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
+#define KERNEL(dtype, type, real, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
                                     VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
                                     PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
-                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype)}
+                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), HAS_FUSED_##real}
 /* clang-format on */
 
 const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {
-    .of = {[TNR_F32] = KERNEL(f32, float, 1),
-           [TNR_F64] = KERNEL(f64, double, 1),
-           [TNR_C32] = KERNEL(c32, tnr_c32, 2),
-           [TNR_C64] = KERNEL(c64, tnr_c64, 2)},
-    .fused = HAS_FUSED,
+    .of = {[TNR_F32] = KERNEL(f32, float, f32, 1),
+           [TNR_F64] = KERNEL(f64, double, f64, 1),
+           [TNR_C32] = KERNEL(c32, tnr_c32, f32, 2),
+           [TNR_C64] = KERNEL(c64, tnr_c64, f64, 2)},
 };

@@ -12,7 +12,7 @@
  * tile serves real and complex numbers, packing knows elements by their size alone, and conjugation is a sign at the end.
  *
  * Tiles, small, low, tiny and by_columns sum over k in order, each of the products of parts for itself, from 0, with one rounding per
- * step where the instruction set has fused multiply and add (v3, v4, NEON) and with two elsewhere; alpha, beta and the two halves of a
+ * step where the instruction set has fused multiply and add (v3, v4, NEON, Cortex-M7) and with two elsewhere; alpha, beta and the two halves of a
  * complex product come after that, each with a rounding of its own. So an element is the same by each of them, and wherever it lies in
  * a tile, up to where the loops around tiles cut k (kc): with any compiler, for fusing is written (fused.inl.h). by_rows makes partial
  * sums, as many as vectors hold; zip and outer add in k's order, but complex numbers as a whole. A way's results do not depend on who
@@ -95,11 +95,11 @@ typedef struct tnri_product_kernel {
      */
     void (*pack)(void *to, const void *from, const int64_t *rows, int64_t count, bool unit, const int64_t *depths,
                  int64_t depth, bool unit_depth, int width);
+    bool fused; /* sums of products: one rounding per step */
 } tnri_product_kernel;
 
 typedef struct tnri_product_table {
     tnri_product_kernel of[TNR_DTYPE_END];
-    bool fused; /* sums of products: one rounding per step */
 } tnri_product_table;
 
 TNRI_ISA_DECLARE(tnri_product_table, tnri_product_kernels);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One element of a product of one dtype (each_dtype.inl.h), for product_small.c. */
 
+#include "times_plus.tmpl.h"
+
 /* k NULL: neither a nor b is read. */
 static void NAME(element)(const tnri_finish *finish, const tnri_product_axes *k, const char *a, const char *b, char *c)
 {
@@ -13,7 +15,7 @@ static void NAME(element)(const tnri_finish *finish, const tnri_product_axes *k,
         const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
         place at = {{0}, 0, 0, 0};
         do {
-            sum = NAME(plus)(sum, NAME(times)(NAME(conjugated)(x[at.a], sign_a), NAME(conjugated)(y[at.b], sign_b)));
+            sum = NAME(times_plus)(NAME(conjugated)(x[at.a], sign_a), NAME(conjugated)(y[at.b], sign_b), sum);
         } while (step(k, &at));
     }
     if (!finish->plain) {

@@ -369,15 +369,7 @@ static void NAME(tiny)(const tnri_gemm *g)
     }
 }
 
-/* x * y + sum, in one: of a complex product the parts are rounded before they are added. */
-static inline ALWAYS_INLINE T NAME(times_plus)(T x, T y, T sum)
-{
-#if KIND == KIND_COMPLEX
-    return NAME(plus)(sum, NAME(times)(x, y));
-#else
-    return REAL_NAME(fused)(x, y, sum);
-#endif
-}
+#include "times_plus.tmpl.h"
 
 #define ZIPPED (1024 / PARTS) /* elements whose sums are held at a time */
 
