@@ -353,8 +353,9 @@ static tnr_status round_bytes(const char *op, tnr_cuda_memory kind, uint64_t byt
 {
     bool fits = tnri_round_up(bytes, GRAIN, rounded);
     if (fits && kind == TNR_CUDA_PINNED && !tnri_is_power_of_two(*rounded)) {
-        fits = *rounded <= (UINT64_C(1) << 62);
-        *rounded = UINT64_C(1) << (tnri_highest_bit(*rounded) + 1U);
+        const unsigned power = (unsigned)tnri_highest_bit(*rounded) + 1U;
+        fits = power < 64;
+        *rounded = UINT64_C(1) << (fits ? power : 0U);
     }
     TNR_REQUIRE(fits, TNR_ERR_OVERFLOW, "%s: %llu bytes do not fit in 64 bits when rounded up", op, TNRI_LLU(bytes));
     return TNR_OK;

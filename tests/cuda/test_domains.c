@@ -123,6 +123,9 @@ static void caps(void **state)
     tnr_draft *draft = untouched();
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_PINNED], TNR_BOOL, 1, SHAPE(INT64_C(1) << 50), &draft));
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_POOL], TNR_BOOL, 1, SHAPE(INT64_MAX), &draft));
+    tnr_block block; /* that no power of two of 64 bits holds */
+    EXPECT(TNR_ERR_OVERFLOW, tnr_domain_allocate(s.domain[TNR_CUDA_PINNED], (UINT64_C(1) << 63) + 64, 64, &block));
+    EXPECT(TNR_ERR_OVERFLOW, tnr_domain_allocate(s.domain[TNR_CUDA_PINNED], UINT64_MAX, 64, &block));
     scene_end(&s);
 }
 
