@@ -324,16 +324,28 @@ static void give_all_back(tnr_cuda_device *device)
     }
 }
 
+enum { CAP_BYTES = TNRI_DIGITS + 1 };
+
+static const char *cap_of(const tnri_cuda_domain *domain, char *room)
+{
+    if (domain->max_bytes == UINT64_MAX) {
+        return "none";
+    }
+    room[tnri_put_decimal(room, domain->max_bytes)] = '\0';
+    return room;
+}
+
 static tnr_status take_new(const char *op, tnri_memory *memory)
 {
     tnr_cuda_device *device = memory->device;
     tnri_cuda_domain *domain = memory->domain;
+    char cap[CAP_BYTES];
     if (domain->out_bytes > domain->max_bytes || memory->bytes > domain->max_bytes - domain->out_bytes) {
         tnri_memory_drain(device, true);
     }
     TNR_REQUIRE(domain->out_bytes <= domain->max_bytes && memory->bytes <= domain->max_bytes - domain->out_bytes,
-                TNR_ERR_MEMORY, "%s: %llu bytes asked for, %llu are out, the cap is %llu", op, TNRI_LLU(memory->bytes),
-                TNRI_LLU(domain->out_bytes), TNRI_LLU(domain->max_bytes));
+                TNR_ERR_MEMORY, "%s: %llu bytes asked for, %llu are out, the cap is %s", op, TNRI_LLU(memory->bytes),
+                TNRI_LLU(domain->out_bytes), cap_of(domain, cap));
     tnr_status status = ask_driver(op, memory);
     if (status == TNR_ERR_MEMORY) {
         give_all_back(device);
@@ -341,9 +353,9 @@ static tnr_status take_new(const char *op, tnri_memory *memory)
         if (status == TNR_ERR_MEMORY) {
             return tnri_fail(
                 status,
-                "%s: the driver has no room for %llu bytes, with %llu of this domain out (cap %llu) and all "
+                "%s: the driver has no room for %llu bytes, with %llu of this domain out (cap: %s) and all "
                 "that was kept given back",
-                op, TNRI_LLU(memory->bytes), TNRI_LLU(domain->out_bytes), TNRI_LLU(domain->max_bytes));
+                op, TNRI_LLU(memory->bytes), TNRI_LLU(domain->out_bytes), cap_of(domain, cap));
         }
     }
     return status;

@@ -150,6 +150,7 @@ static void out_of_memory(void **state)
     tnr_draft *draft = untouched();
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(pool, TNR_BOOL, 1, SHAPE(900 << 10), &draft));
     TEXT_HAS("921600");
+    TEXT_HAS("(cap: none)");
     assert_ptr_equal(draft, untouched());
     release(&plain);
     big = bytes_of(pool, 900 << 10);
