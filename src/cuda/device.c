@@ -206,6 +206,8 @@ tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *given,
     TNR_REQUIRE(home != NULL && device != NULL, TNR_ERR_ARGUMENT, "%s: home and device must not be NULL", op);
     tnr_cuda_options options;
     TNR_TRY(options_take(op, given, &options));
+    TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
+                "%s: the host does not reach domain '%s' directly", op, tnr_domain_name(home));
     tnri_driver driver;
     tnr_cuda_sight sight;
     tnri_driver_look(options.driver, &driver, &sight);

@@ -515,6 +515,12 @@ static void closing_while_in_use(void **state)
     assert_ptr_equal(device, s.device);
     EXPECT(TNR_ERR_BUSY, tnr_domain_close(&domain));
     EXPECT(TNR_ERR_BUSY, tnr_domain_close(&s.heap));
+    tnr_cuda_device *other = untouched(); /* homes are reached by the host directly */
+    tnr_cuda_options options = TNR_CUDA_OPTIONS;
+    options.driver = scene_driver();
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_device_open(s.domain[TNR_CUDA_MANAGED], &options, &other));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_device_open(s.domain[TNR_CUDA_POOL], &options, &other));
+    assert_ptr_equal(other, untouched());
     OK(tnr_cuda_synchronize(s.device)); /* nothing happened to it */
     release(&tensor);
     OK(tnr_cuda_device_close(NULL));
