@@ -261,9 +261,11 @@ struct tnr_cuda_device {
     tnri_memory *quarantined;
     tnri_cuda_domain *domains;
     tnri_registered *registered;
-    tnri_flight *lost;   /* transfers that touch host memory and cannot be proved to be over */
-    uint64_t lost_count; /* of these */
-    uint64_t domain_count;
+    tnri_flight *lost;           /* transfers that touch host memory and cannot be proved to be over */
+    uint64_t lost_count;         /* of these */
+    uint64_t domain_count;       /* all; of these: */
+    uint64_t engine_count;       /* the own ones of engines, one each */
+    uint64_t orphan_count;       /* and of engines that have ended */
     uint64_t managed_maps;       /* managed blocks mapped now */
     char nvrtc[TNRI_PATH_BYTES]; /* file of NVRTC; "": look for it */
     tnri_module_state module_states[TNRI_MODULES];

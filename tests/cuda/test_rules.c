@@ -234,6 +234,10 @@ static void rule_06_registered_memory(void **state)
         scene_fake()->fail_code = 1;
         EXPECT(TNR_ERR_BACKEND, tnr_cuda_register(s.device, more, sizeof(more)));
         OK(tnr_cuda_register(s.device, more, sizeof(more)));
+        scene_fake()->fail_entry = "cuMemHostUnregister";
+        scene_fake()->fail_at = 1;
+        EXPECT(TNR_ERR_BACKEND, tnr_cuda_unregister(s.device, more));
+        EXPECT(TNR_ERR_OVERLAP, tnr_cuda_register(s.device, more, sizeof(more))); /* as before */
         OK(tnr_cuda_unregister(s.device, more));
     }
     const uint64_t direct = scene_counts(&s).direct_bytes;
@@ -246,6 +250,32 @@ static void rule_06_registered_memory(void **state)
     release(&host);
     release(&away);
     scene_end(&s);
+}
+
+/* Rule 6: what the driver does not let go of stays registered, until the end of its context is the proof. */
+static void rule_06_registered_memory_of_a_lost_context(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    scene s;
+    scene_begin(&s, 3, NULL);
+    static int32_t buffer[100];
+    fake_cuda *fake = scene_fake();
+    tnr_cuda_device *closing = s.device;
+    OK(tnr_cuda_register(s.device, buffer, sizeof(buffer)));
+    fake->fail_entry = "cuMemHostUnregister";
+    fake->fail_at = 1;
+    fake->fail_code = 700;
+    fake->fail_fatal = true;
+    for (int tries = 0; tries < 2; tries++) {
+        EXPECT(TNR_ERR_BACKEND, tnr_cuda_unregister(s.device, buffer));
+    }
+    EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing)); /* but the context has ended */
+    TEXT_HAS("and registered memory");
+    OK(tnr_cuda_unregister(s.device, buffer));
+    EXPECT(TNR_ERR_FOREIGN, tnr_cuda_unregister(s.device, buffer));
+    scene_close(&s);
+    scene_expect_clean();
 }
 
 /* Rule 7: what failed before is heard of before a copy, which then does nothing. */
@@ -540,3 +570,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(rule_06_registered_memory_of_a_lost_context),
