@@ -305,6 +305,11 @@ static void what_is_refused(void **state)
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_download(s.lane[0], &of_host, s.heap, &none));
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_download(s.lane[0], &of_away, s.domain[TNR_CUDA_POOL], &none));
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_copy_into(s.lane[0], &of_host, &to_away));
+    TEXT_HAS("the target lies on a device");
+    TEXT_HAS("tnr_cuda_copy_into");
+    tnr_exported exported;
+    EXPECT(TNR_ERR_RESIDENCY, tnr_tensor_export(&away, &exported));
+    TEXT_HAS("tnr_cuda_download");
     TEXT_HAS("tnr_cuda_upload");
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_copy_into(s.lane[0], &of_away, &to_pinned));
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_upload_into(s.lane[0], &of_host, &to_pinned));
