@@ -123,7 +123,9 @@ static tnr_status options_take(const char *op, tnr_cuda_device *device, const tn
     TNR_REQUIRE(known.cublas == NULL || strlen(known.cublas) < TNRI_PATH_BYTES, TNR_ERR_ARGUMENT,
                 "%s: options.cublas is longer than %d bytes", op, (int)TNRI_PATH_BYTES - 1);
     if (known.output != NULL) {
-        TNR_TRY(tnri_check_device_domain(op, device, known.output, "outputs of this engine are made on the device"));
+        static const tnri_hint hint = {"options.output", "outputs of this engine are made on the device",
+                                       TNRI_OWN_LANE};
+        TNR_TRY(tnri_check_device_domain(op, device, known.output, &hint));
     }
     known.scratch_max_bytes = known.scratch_max_bytes != 0 ? known.scratch_max_bytes : UINT64_MAX;
     *options = known;

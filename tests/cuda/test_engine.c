@@ -319,6 +319,8 @@ static void foreign_and_host_memory(void **state)
     tnr_engine *engine = NULL;
     away.output = domain;
     EXPECT(TNR_ERR_FOREIGN, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
+    TEXT_HAS("options.output \"cuda pool\"");
+    TEXT_HAS("name a lane of the domain's own device object");
     away.output = of.s.heap;
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
     away.output = of.s.domain[TNR_CUDA_PINNED];

@@ -502,6 +502,20 @@ static void rule_12_with_faults(void **state)
     int good = 0;
     for (uint64_t number = 1; number <= 80; number++) {
         scene s;
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_copy_between(lane, &from, s.lane[0], &to)); /* lanes swapped */
+            TEXT_HAS("the target's domain \"cuda pool\"");
+            TEXT_HAS("name a lane of the domain's own device object");
+            tnr_tensor *none = untouched();
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_zeros(s.lane[0], there, TNR_I32, 1, SHAPE(MANY), &none));
+            TEXT_HAS("name a lane of the domain's own device object");
+            tnr_tensor *host = scene_counting(s.heap, 4, 0);
+            const tnr_view near = view_of(host);
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_upload(s.lane[0], &near, there, &none));
+            TEXT_HAS("name a lane of the domain's own device object");
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_download(lane, &from, s.heap, &none));
+            TEXT_HAS("the source's domain");
+            assert_ptr_equal(none, untouched());
+            release(&host);
         scene_begin(&s, number, NULL);
         fake->eagerness = 0;
         tnr_cuda_options options = SCENE_SMALL;
