@@ -161,10 +161,11 @@ static tnr_status run_locked(between *copy)
 
 static tnr_status leased(between *copy)
 {
-    static const char *const instead = "tnr_cuda_upload it first";
-    TNR_TRY(tnri_find_away(copy->op, copy->target_lane->device, &copy->operands[0], instead, &copy->target,
+    static const tnri_hint hints[2] = {{"the target's domain", "tnr_cuda_download", TNRI_OWN_LANE},
+                                       {"the source's domain", "tnr_cuda_upload", TNRI_OWN_LANE}};
+    TNR_TRY(tnri_find_away(copy->op, copy->target_lane->device, &copy->operands[0], &hints[0], &copy->target,
                            &copy->target_base));
-    TNR_TRY(tnri_find_away(copy->op, copy->source_lane->device, &copy->operands[1], instead, &copy->source,
+    TNR_TRY(tnri_find_away(copy->op, copy->source_lane->device, &copy->operands[1], &hints[1], &copy->source,
                            &copy->source_base));
     copy->bytes = (uint64_t)copy->operands[0].held.count * tnr_dtype_size(copy->operands[0].view->dtype);
     return copy->bytes != 0 ? run_locked(copy) : TNR_OK;

@@ -164,8 +164,6 @@ tnr_status tnri_blas_run(const char *op, tnr_cuda_device *device, const tnri_bla
     const int which = (int)p->dtype - (int)TNR_F32;
     const char *name = names[(p->batch > 1 ? BATCH : PRODUCT) + which];
     int status;
-    device->counts.operations++;
-    device->counts.blas_products++;
     if (p->batch > 1) {
         status =
             calls.batch[which](blas->handle, p->transpose_a, p->transpose_b, p->m, p->n, p->k, &alpha, a, p->a_step,
@@ -176,5 +174,7 @@ tnr_status tnri_blas_run(const char *op, tnr_cuda_device *device, const tnri_bla
     }
     TNR_REQUIRE(status != STATUS_ALLOC_FAILED, TNR_ERR_MEMORY, "%s: %s: no memory", op, name);
     TNR_REQUIRE(status == 0, TNR_ERR_BACKEND, "%s: %s: status %d", op, name, status);
+    device->counts.operations++;
+    device->counts.blas_products++;
     return TNR_OK;
 }

@@ -261,9 +261,11 @@ struct tnr_cuda_device {
     tnri_memory *quarantined;
     tnri_cuda_domain *domains;
     tnri_registered *registered;
-    tnri_flight *lost;   /* transfers that touch host memory and cannot be proved to be over */
-    uint64_t lost_count; /* of these */
-    uint64_t domain_count;
+    tnri_flight *lost;           /* transfers that touch host memory and cannot be proved to be over */
+    uint64_t lost_count;         /* of these */
+    uint64_t domain_count;       /* all; of these: */
+    uint64_t engine_count;       /* the own ones of engines, one each */
+    uint64_t orphan_count;       /* and of engines that have ended */
     uint64_t managed_maps;       /* managed blocks mapped now */
     char nvrtc[TNRI_PATH_BYTES]; /* file of NVRTC; "": look for it */
     tnri_module_state module_states[TNRI_MODULES];
@@ -417,11 +419,18 @@ tnr_status tnri_flight_run(tnr_cuda_lane *lane, const tnri_order *order, tnr_ten
 void tnri_flights_recover(tnr_cuda_device *device);
 /* dtype and shape agree. */
 tnr_status tnri_views_agree(const char *op, const tnr_view *target, const tnr_view *source);
-/* Is this domain (NULL: adopted memory) one where the device's side of a copy may lie? `instead`: the call to make. */
+/* What a refused domain is to the call, and what to do instead where it is the host's, or another device object's. */
+typedef struct tnri_hint {
+    const char *what;
+    const char *host;
+    const char *foreign;
+} tnri_hint;
+#define TNRI_OWN_LANE "name a lane of the domain's own device object"
+/* Is this domain (NULL: adopted memory) one where the device's side of a copy may lie? */
 tnr_status tnri_check_device_domain(const char *op, tnr_cuda_device *device, const tnr_domain *domain,
-                                    const char *instead);
+                                    const tnri_hint *hint);
 /* The block behind an operand on the device, and where its first element is. The lease is held. */
-tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_operand *operand, const char *instead,
+tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_operand *operand, const tnri_hint *hint,
                           tnri_memory **memory, uint64_t *base);
 
 /* -- host.c -- */

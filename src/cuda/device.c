@@ -206,6 +206,8 @@ tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *given,
     TNR_REQUIRE(home != NULL && device != NULL, TNR_ERR_ARGUMENT, "%s: home and device must not be NULL", op);
     tnr_cuda_options options;
     TNR_TRY(options_take(op, given, &options));
+    TNR_REQUIRE(tnr_domain_access(home) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
+                "%s: the host does not reach domain '%s' directly", op, tnr_domain_name(home));
     tnri_driver driver;
     tnr_cuda_sight sight;
     tnri_driver_look(options.driver, &driver, &sight);
@@ -297,12 +299,16 @@ tnr_status tnr_cuda_lane_synchronize(tnr_cuda_lane *lane)
     return tnri_device_leave(lane->device, true, tnri_lane_wait(op, lane, lane->issued, true));
 }
 
-static tnr_status check_idle(const char *op, const tnr_cuda_device *device, bool domains_too)
+/* What the program must end first; of a poisoned object whose context has not ended yet: tickets alone. */
+static tnr_status check_idle(const char *op, const tnr_cuda_device *device, bool all)
 {
-    TNR_REQUIRE(
-        device->counts.tickets == 0 && device->registered == NULL && (!domains_too || device->domain_count == 0),
-        TNR_ERR_BUSY, "%s: in use: %llu tickets, %llu domains, %s registered memory", op,
-        TNRI_LLU(device->counts.tickets), TNRI_LLU(device->domain_count), device->registered != NULL ? "and" : "no");
+    const uint64_t others = device->domain_count - device->engine_count - device->orphan_count;
+    TNR_REQUIRE(device->counts.tickets == 0 && (!all || (device->registered == NULL && device->domain_count == 0)),
+                TNR_ERR_BUSY,
+                "%s: in use: %llu tickets, %llu engines, %llu domains, the tensors of %llu engines that have ended, %s "
+                "registered memory",
+                op, TNRI_LLU(device->counts.tickets), TNRI_LLU(device->engine_count), TNRI_LLU(others),
+                TNRI_LLU(device->orphan_count), device->registered != NULL ? "and" : "no");
     return TNR_OK;
 }
 
@@ -333,10 +339,11 @@ static tnr_status wind_down(const char *op, tnr_cuda_device *device, bool curren
     return status;
 }
 
-/* Domains of engines that have ended. */
-static tnr_status close_orphans(tnr_cuda_device *device)
+/* Domains of engines that have ended; those whose tensors live stay. */
+static void close_orphans(tnr_cuda_device *device)
 {
-    for (;;) {
+    tnr_status status = TNR_OK;
+    while (status == TNR_OK) {
         (void)pthread_mutex_lock(&device->mutex);
         tnri_cuda_domain *own = device->domains;
         while (own != NULL && !own->orphan) {
@@ -345,9 +352,9 @@ static tnr_status close_orphans(tnr_cuda_device *device)
         tnr_domain *domain = own != NULL ? own->domain : NULL;
         (void)pthread_mutex_unlock(&device->mutex);
         if (domain == NULL) {
-            return TNR_OK;
+            return;
         }
-        TNR_TRY(tnr_domain_close(&domain));
+        status = tnr_domain_close(&domain);
     }
 }
 
@@ -365,11 +372,8 @@ tnr_status tnr_cuda_device_close(tnr_cuda_device **device)
         return TNR_OK;
     }
     bool current;
-    const tnr_status orphans = close_orphans(closing);
+    close_orphans(closing);
     TNR_TRY(tnri_device_enter_ended(op, closing, &current));
-    if (orphans != TNR_OK && closing->poison == TNR_OK) {
-        return tnri_device_leave(closing, current, orphans);
-    }
     bool proved = false;
     const tnr_status status = wind_down(op, closing, current, &proved);
     if (closing->context_held) {

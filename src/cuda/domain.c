@@ -236,6 +236,7 @@ static void domain_close(void *state)
     }
     *at = domain->next;
     device->domain_count--;
+    device->orphan_count -= domain->orphan ? 1 : 0;
     (void)tnri_device_leave(device, current, TNR_OK);
     (void)tnr_domain_close(&bound); /* busy: quarantined pages live, and the last of them closes it */
 }

@@ -102,6 +102,7 @@ void tnri_driver_look(const char *path, tnri_driver *driver, tnr_cuda_sight *sig
 {
     memset(sight, 0, sizeof(*sight));
     memset(driver, 0, sizeof(*driver));
+    const bool named = path != NULL && path[0] != '\0';
     if (path == NULL) {
         path = getenv("TENURE_CUDA_DRIVER");
     }
@@ -109,7 +110,8 @@ void tnri_driver_look(const char *path, tnri_driver *driver, tnr_cuda_sight *sig
         path = DEFAULT_DRIVER;
     }
     if (strcmp(path, "off") == 0) {
-        say(sight, TNR_CUDA_NO_DRIVER, "TENURE_CUDA_DRIVER is off", "");
+        say(sight, TNR_CUDA_NO_DRIVER, named ? "the driver that was named is \"off\"" : "TENURE_CUDA_DRIVER is off",
+            "");
         return;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

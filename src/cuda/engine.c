@@ -58,6 +58,7 @@ static void give_domain(tnri_cuda_engine *engine)
     if (tnr_domain_close(&engine->own) != TNR_OK && tnri_device_here("engine_destroy", device) == TNR_OK) {
         (void)pthread_mutex_lock(&device->mutex);
         engine->memory->orphan = true;
+        device->orphan_count++;
         (void)pthread_mutex_unlock(&device->mutex);
     }
 }
@@ -71,6 +72,7 @@ static void destroy(void *state)
     if (tnri_device_enter_ended("engine_destroy", engine->device, &current) == TNR_OK) {
         tnri_blas_end(&engine->blas, current);
         tnri_engine_forget(engine, current);
+        engine->device->engine_count--; /* its domain is an orphan's from now on, or closed */
         (void)tnri_device_leave(engine->device, current, TNR_OK);
     }
     give_domain(engine);
@@ -121,7 +123,9 @@ static tnr_status options_take(const char *op, tnr_cuda_device *device, const tn
     TNR_REQUIRE(known.cublas == NULL || strlen(known.cublas) < TNRI_PATH_BYTES, TNR_ERR_ARGUMENT,
                 "%s: options.cublas is longer than %d bytes", op, (int)TNRI_PATH_BYTES - 1);
     if (known.output != NULL) {
-        TNR_TRY(tnri_check_device_domain(op, device, known.output, "outputs of this engine are made on the device"));
+        static const tnri_hint hint = {"options.output", "outputs of this engine are made on the device",
+                                       TNRI_OWN_LANE};
+        TNR_TRY(tnri_check_device_domain(op, device, known.output, &hint));
     }
     known.scratch_max_bytes = known.scratch_max_bytes != 0 ? known.scratch_max_bytes : UINT64_MAX;
     *options = known;
@@ -153,7 +157,11 @@ static tnr_status make(const char *op, tnri_cuda_engine *engine, const tnr_cuda_
             (void)tnr_domain_close(&pool);
         }
     }
-    if (status != TNR_OK) {
+    if (status == TNR_OK) {
+        (void)pthread_mutex_lock(&device->mutex);
+        device->engine_count++;
+        (void)pthread_mutex_unlock(&device->mutex);
+    } else {
         give_domain(engine);
     }
     return status;

@@ -180,9 +180,9 @@ static tnr_status by_kernel(tnri_cuda_engine *engine, const tnri_device_product 
     const tnri_kernel first =
         layout.way == TNRI_PRODUCT_WAY_LINES ? TNRI_KERNEL_product_lines_f32 : TNRI_KERNEL_product_f32;
     void *parameters[] = {&layout, &c, &a, &b, &partials};
-    engine->device->counts.products++;
     TNR_TRY(tnri_engine_launch(engine, tnri_product_kernel_at(first, (int)p->dtype),
                                tnri_product_blocks(&layout, engine->multiprocessors), parameters));
+    engine->device->counts.products++;
     if (partial_bytes == 0) {
         return TNR_OK;
     }

@@ -26,7 +26,7 @@ tnr_status tnri_views_agree(const char *op, const tnr_view *target, const tnr_vi
 
 /* Is this domain (NULL: adopted memory) one where the device's side of a copy may lie? */
 tnr_status tnri_check_device_domain(const char *op, tnr_cuda_device *device, const tnr_domain *domain,
-                                    const char *instead)
+                                    const tnri_hint *hint)
 {
     (void)pthread_mutex_lock(&device->mutex);
     const tnri_cuda_domain *own = domain != NULL ? tnri_domain_of(device, domain) : NULL;
@@ -36,16 +36,18 @@ tnr_status tnri_check_device_domain(const char *op, tnr_cuda_device *device, con
         return TNR_OK;
     }
     TNR_REQUIRE(own != NULL || !tnri_domain_is_device(domain), TNR_ERR_FOREIGN,
-                "%s: \"%s\" is a domain of another device object: tnr_cuda_copy_between", op, tnr_domain_name(domain));
-    return tnri_fail(TNR_ERR_RESIDENCY, "%s: domain \"%s\" is no memory of the device: %s", op, tnr_domain_name(domain),
-                     instead);
+                "%s: %s \"%s\" is another device object's (of device %d) than the lane (of device %d): %s", op,
+                hint->what, tnr_domain_name(domain), tnr_domain_placement(domain).device, device->info.ordinal,
+                hint->foreign);
+    return tnri_fail(TNR_ERR_RESIDENCY, "%s: %s \"%s\" is no memory of the device: %s", op, hint->what,
+                     domain != NULL ? tnr_domain_name(domain) : "adopted", hint->host);
 }
 
-tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_operand *operand, const char *instead,
+tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_operand *operand, const tnri_hint *hint,
                           tnri_memory **memory, uint64_t *base)
 {
     const tnr_tensor *root = operand->view->root;
-    TNR_TRY(tnri_check_device_domain(op, device, root->domain, instead));
+    TNR_TRY(tnri_check_device_domain(op, device, root->domain, hint));
     if (operand->held.count == 0) {
         *memory = NULL;
         return TNR_OK;
@@ -61,10 +63,16 @@ tnr_status tnri_find_away(const char *op, tnr_cuda_device *device, const tnri_op
 
 /* ---- Operands ------------------------------------------------------------------------------------------------------------------------ */
 
-static const char *const INSTEAD[] = {
-    [TNRI_UPLOAD] = "tnr_copy_into copies between host domains, tnr_cuda_download from a device",
-    [TNRI_DOWNLOAD] = "tnr_copy_into copies between host domains, tnr_cuda_upload to a device",
-    [TNRI_ON_DEVICE] = "tnr_cuda_upload it first, or tnr_cuda_download",
+#define ON_HOST "tnr_copy_into copies between host domains, "
+
+/* By way, for the domain of the target and for that of the source. */
+static const tnri_hint HINTS[][2] = {
+    [TNRI_UPLOAD] = {{"the target's domain", ON_HOST "tnr_cuda_download from a device", TNRI_OWN_LANE},
+                     {NULL, NULL, NULL}},
+    [TNRI_DOWNLOAD] = {{NULL, NULL, NULL},
+                       {"the source's domain", ON_HOST "tnr_cuda_upload to a device", TNRI_OWN_LANE}},
+    [TNRI_ON_DEVICE] = {{"the target's domain", "tnr_cuda_download copies to the host", "tnr_cuda_copy_between"},
+                        {"the source's domain", "tnr_cuda_upload it", "tnr_cuda_copy_between"}},
 };
 
 static tnr_status give_operands(tnri_flight *flight, bool host_too)
@@ -82,6 +90,48 @@ static tnr_status give_operands(tnri_flight *flight, bool host_too)
     return status;
 }
 
+/* Which side of a transfer it was, of which the core sees one at a time. */
+static tnr_status fail_side(const tnri_flight *flight, bool write, tnr_status status)
+{
+    const char *text = tnr_last_error();
+    const size_t length = strlen(flight->op);
+    const bool begins = strncmp(text, flight->op, length) == 0 && text[length] == ':' && text[length + 1] == ' ';
+    return tnri_fail(status, "%s: the %s: %s", flight->op, write ? "target" : "source",
+                     begins ? text + length + 2 : text);
+}
+
+/* The host's side of a transfer, which may lie on a device. */
+static tnr_status take_host(tnri_flight *flight)
+{
+    const bool write = flight->host.write;
+    const tnr_status status = tnr_provider.access_begin(flight->op, &flight->host, 1, TNRI_APART);
+    if (status == TNR_ERR_RESIDENCY && tnri_domain_is_device(flight->host.view->root->domain)) {
+        return tnri_fail(status,
+                         "%s: the %s lies on a device (\"%s\"): tnr_cuda_duplicate and tnr_cuda_copy_into copy there, "
+                         "tnr_cuda_copy_between from one device object to another",
+                         flight->op, write ? "target" : "source", tnr_domain_name(flight->host.view->root->domain));
+    }
+    return status == TNR_OK ? status : fail_side(flight, write, status);
+}
+
+/* Both sides of one owner: nothing for a transfer, whose leases are on two. */
+static tnr_status refuse_one_owner(const tnri_flight *flight)
+{
+    tnri_operand both[2] = {{.view = &flight->target_view, .write = true}, {.view = &flight->source_view}};
+    TNR_TRY(tnr_provider.access_begin_bare(flight->op, both, 2, TNRI_APART));
+    tnr_status status = TNR_OK;
+    if (both[0].held.count != 0) {
+        const tnri_hint *hint = &HINTS[flight->way][flight->way == TNRI_DOWNLOAD ? 1 : 0];
+        status = tnri_check_device_domain(flight->op, flight->lane->device, flight->target_view.root->domain, hint);
+        if (status == TNR_OK) {
+            status = tnri_fail(TNR_ERR_ARGUMENT, "%s: both sides are of one owner: tnr_cuda_copy_into copies within it",
+                               flight->op);
+        }
+    }
+    const tnr_status given = tnr_provider.access_end(both, 2);
+    return status == TNR_OK ? given : status;
+}
+
 /* Leases on both sides; data of both. */
 static tnr_status take_operands(tnri_flight *flight)
 {
@@ -92,10 +142,17 @@ static tnr_status take_operands(tnri_flight *flight)
     flight->away[1] = source;
     flight->host = flight->way == TNRI_DOWNLOAD ? target : source;
     const int aways = on_device ? 2 : 1;
-    TNR_TRY(tnr_provider.access_begin_bare(flight->op, flight->away, aways, TNRI_APART));
+    const bool same = target.view->root == source.view->root && target.view->generation == source.view->generation;
+    if (!on_device && same && target.view->root != NULL) {
+        TNR_TRY(refuse_one_owner(flight));
+    }
+    const tnr_status status = tnr_provider.access_begin_bare(flight->op, flight->away, aways, TNRI_APART);
+    if (status != TNR_OK) {
+        return on_device ? status : fail_side(flight, flight->away[0].write, status);
+    }
     flight->aways = aways;
     if (!on_device) {
-        TNR_TRY(tnr_provider.access_begin(flight->op, &flight->host, 1, TNRI_APART));
+        TNR_TRY(take_host(flight));
         flight->has_host = true;
     }
     return TNR_OK;
@@ -135,14 +192,14 @@ static bool host_is_locked(tnri_flight *flight)
 static tnr_status find_memory(tnri_flight *flight)
 {
     tnr_cuda_device *device = flight->lane->device;
-    const char *instead = INSTEAD[flight->way];
+    const tnri_hint *hints = HINTS[flight->way];
     uint64_t source_base = 0;
     if (flight->way == TNRI_DOWNLOAD) {
-        return tnri_find_away(flight->op, device, &flight->away[0], instead, &flight->source, &flight->base);
+        return tnri_find_away(flight->op, device, &flight->away[0], &hints[1], &flight->source, &flight->base);
     }
-    TNR_TRY(tnri_find_away(flight->op, device, &flight->away[0], instead, &flight->target, &flight->base));
+    TNR_TRY(tnri_find_away(flight->op, device, &flight->away[0], &hints[0], &flight->target, &flight->base));
     if (flight->way == TNRI_ON_DEVICE) {
-        TNR_TRY(tnri_find_away(flight->op, device, &flight->away[1], instead, &flight->source, &source_base));
+        TNR_TRY(tnri_find_away(flight->op, device, &flight->away[1], &hints[1], &flight->source, &source_base));
         flight->host_base = (char *)(uintptr_t)source_base;
     }
     return TNR_OK;
@@ -254,7 +311,7 @@ static tnr_status set_up(tnri_flight *flight, const tnri_order *order)
     if (order->target == NULL) {
         TNR_REQUIRE(order->domain != NULL, TNR_ERR_ARGUMENT, "%s: domain must not be NULL", flight->op);
         if (flight->way != TNRI_DOWNLOAD) {
-            TNR_TRY(tnri_check_device_domain(flight->op, flight->lane->device, order->domain, INSTEAD[flight->way]));
+            TNR_TRY(tnri_check_device_domain(flight->op, flight->lane->device, order->domain, &HINTS[flight->way][0]));
         }
         TNR_REQUIRE(order->source->rank >= 0 && order->source->rank <= TNR_MAX_RANK, TNR_ERR_ARGUMENT,
                     "%s: rank %d; the view was not made by the library", flight->op, (int)order->source->rank);

@@ -16,7 +16,8 @@ TNRI_CUDA_CALLS(NAME)
 tnr_status tnri_device_here(const char *op, const tnr_cuda_device *device)
 {
     TNR_REQUIRE((long)getpid() == device->owner, TNR_ERR_BACKEND,
-                "%s: the device was opened by the process that this one was forked from; open it here before any fork",
+                "%s: the device was opened by the process that this one was forked from; a child that wants one is "
+                "forked before its parent looks for it, and opens it itself",
                 op);
     return TNR_OK;
 }

@@ -71,7 +71,8 @@ tnr_status tnr_cuda_unregister(tnr_cuda_device *device, void *data)
         } else if (!device->gone && !device->unloading) {
             status = tnri_fail(TNR_ERR_BACKEND, "%s: the device's context cannot be entered", op);
         }
-        if (status == TNR_OK || device->unloading || device->poison != TNR_OK) {
+        status = device->unloading ? TNR_OK : status;
+        if (status == TNR_OK) { /* else it may be tried again, or goes with the context */
             *at = found->next;
             tnri_store_give(&device->registered_store, found);
         }

@@ -324,16 +324,28 @@ static void give_all_back(tnr_cuda_device *device)
     }
 }
 
+enum { CAP_BYTES = TNRI_DIGITS + 1 };
+
+static const char *cap_of(const tnri_cuda_domain *domain, char *room)
+{
+    if (domain->max_bytes == UINT64_MAX) {
+        return "none";
+    }
+    room[tnri_put_decimal(room, domain->max_bytes)] = '\0';
+    return room;
+}
+
 static tnr_status take_new(const char *op, tnri_memory *memory)
 {
     tnr_cuda_device *device = memory->device;
     tnri_cuda_domain *domain = memory->domain;
+    char cap[CAP_BYTES];
     if (domain->out_bytes > domain->max_bytes || memory->bytes > domain->max_bytes - domain->out_bytes) {
         tnri_memory_drain(device, true);
     }
     TNR_REQUIRE(domain->out_bytes <= domain->max_bytes && memory->bytes <= domain->max_bytes - domain->out_bytes,
-                TNR_ERR_MEMORY, "%s: %llu bytes asked for, %llu are out, the cap is %llu", op, TNRI_LLU(memory->bytes),
-                TNRI_LLU(domain->out_bytes), TNRI_LLU(domain->max_bytes));
+                TNR_ERR_MEMORY, "%s: %llu bytes asked for, %llu are out, the cap is %s", op, TNRI_LLU(memory->bytes),
+                TNRI_LLU(domain->out_bytes), cap_of(domain, cap));
     tnr_status status = ask_driver(op, memory);
     if (status == TNR_ERR_MEMORY) {
         give_all_back(device);
@@ -341,9 +353,9 @@ static tnr_status take_new(const char *op, tnri_memory *memory)
         if (status == TNR_ERR_MEMORY) {
             return tnri_fail(
                 status,
-                "%s: the driver has no room for %llu bytes, with %llu of this domain out (cap %llu) and all "
+                "%s: the driver has no room for %llu bytes, with %llu of this domain out (cap: %s) and all "
                 "that was kept given back",
-                op, TNRI_LLU(memory->bytes), TNRI_LLU(domain->out_bytes), TNRI_LLU(domain->max_bytes));
+                op, TNRI_LLU(memory->bytes), TNRI_LLU(domain->out_bytes), cap_of(domain, cap));
         }
     }
     return status;
@@ -353,8 +365,9 @@ static tnr_status round_bytes(const char *op, tnr_cuda_memory kind, uint64_t byt
 {
     bool fits = tnri_round_up(bytes, GRAIN, rounded);
     if (fits && kind == TNR_CUDA_PINNED && !tnri_is_power_of_two(*rounded)) {
-        fits = *rounded <= (UINT64_C(1) << 62);
-        *rounded = UINT64_C(1) << (tnri_highest_bit(*rounded) + 1U);
+        const unsigned power = (unsigned)tnri_highest_bit(*rounded) + 1U;
+        fits = power < 64;
+        *rounded = UINT64_C(1) << (fits ? power : 0U);
     }
     TNR_REQUIRE(fits, TNR_ERR_OVERFLOW, "%s: %llu bytes do not fit in 64 bits when rounded up", op, TNRI_LLU(bytes));
     return TNR_OK;

@@ -26,28 +26,38 @@ typedef struct compiler {
 } compiler;
 #undef MEMBER
 
-static void *open_library(const char *path)
+/* Also why not, where that is known; it stays until the thread's next dlopen or dlsym. */
+static void *open_library(const char *path, const char **why)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
-    if (path == NULL || path[0] == '\0') {
+    const bool named = path != NULL && path[0] != '\0';
+    void *library = NULL;
+    if (!named) {
         path = getenv("TENURE_NVRTC");
     }
+    if (path != NULL && strcmp(path, "off") == 0) {
+        *why = named ? "options.nvrtc is off" : "TENURE_NVRTC is off";
+        return NULL;
+    }
     if (path != NULL && path[0] != '\0') {
-        return strcmp(path, "off") == 0 ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    } else {
+        for (size_t at = 0; at < sizeof(names) / sizeof(names[0]) && library == NULL; at++) {
+            library = dlopen(names[at], RTLD_NOW | RTLD_LOCAL);
+        }
     }
-    void *library = NULL;
-    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]) && library == NULL; at++) {
-        library = dlopen(names[at], RTLD_NOW | RTLD_LOCAL);
-    }
+    const char *said = library == NULL ? dlerror() : NULL;
+    *why = said != NULL ? said : "it cannot be loaded";
     return library;
 }
 
-static bool fill(void *library, compiler *of)
+static bool fill(void *library, compiler *of, const char **why)
 {
 #define FIND(member, name, parameters)              \
     {                                               \
         void *found = dlsym(library, name);         \
         if (found == NULL) {                        \
+            *why = "the file has no " name;         \
             return false;                           \
         }                                           \
         memcpy(&of->member, &found, sizeof(found)); \
@@ -123,9 +133,12 @@ tnr_status tnri_nvrtc_compile(const char *op, const char *path, tnri_module modu
     const char *texts[TNRI_KERNEL_MOST_FILES];
     const char *names[TNRI_KERNEL_MOST_FILES];
     int count;
-    void *library = open_library(path);
-    TNR_REQUIRE(library != NULL && fill(library, &of), TNR_ERR_UNSUPPORTED,
-                "%s: there is no NVRTC here (TENURE_NVRTC names its file)", op);
+    const char *why;
+    void *library = open_library(path, &why);
+    TNR_REQUIRE(library != NULL && fill(library, &of, &why), TNR_ERR_UNSUPPORTED,
+                "%s: no kernels of the library for this device, and no NVRTC to make them (TENURE_NVRTC names its "
+                "file): %s",
+                op, why);
     program made = NULL;
     const char *text = find_text(module, &count, texts, names);
     TNR_REQUIRE(of.create(&made, text, tnri_module_names[module], count, texts, names) == 0, TNR_ERR_BACKEND,

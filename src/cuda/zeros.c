@@ -37,10 +37,10 @@ tnr_status tnr_cuda_zeros(tnr_cuda_lane *lane, tnr_domain *domain, tnr_dtype dty
     static const char *const op = "cuda_zeros";
     TNR_REQUIRE(lane != NULL && domain != NULL && tensor != NULL, TNR_ERR_ARGUMENT,
                 "%s: lane, domain and tensor must not be NULL", op);
+    static const tnri_hint hint = {"domain", "tnr_tensor_zeros makes tensors of host memory", TNRI_OWN_LANE};
     TNR_TRY(tnri_lane_enter(op, lane));
     tnri_output output;
-    tnr_status status =
-        tnri_check_device_domain(op, lane->device, domain, "tnr_tensor_zeros makes tensors of host memory");
+    tnr_status status = tnri_check_device_domain(op, lane->device, domain, &hint);
     if (status == TNR_OK) {
         status = tnr_provider.output_begin_bare(op, domain, dtype, rank, shape, TNR_ALLOCATION_CREATE, &output);
     }

@@ -289,7 +289,8 @@ tnr_status tnri_engine_hold(tnr_engine *engine, uint64_t held, uint64_t behind, 
                 TNRI_LLU(behind));
 #if TNRI_DEVICES
     if (tnri_is_device(engine)) { /* behind is for kernels of CPUs */
-        return engine->device->scratch(engine->device_state, held, data);
+        const tnr_status status = engine->device->scratch(engine->device_state, held, data);
+        return status == TNR_OK ? status : tnri_failed_in(engine->op, NULL, status);
     }
 #endif
     TNR_TRY(tnri_engine_scratch(engine, bytes, data));

@@ -224,11 +224,14 @@ static tnr_status lend_bytes(tnr_tensor *root, tnr_domain **domain, tnr_block *l
 /* All that an export tells, of a tensor that is held. */
 static tnr_status export_held(const char *op, tnr_tensor *root, tnr_exported *exported)
 {
-    TNR_REQUIRE(
-        tnri_root_access(root) == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
-        "%s: the bytes lie in domain \"%s\", which the host cannot reach directly: tnr_tensor_duplicate them to "
-        "a host domain first",
-        op, tnr_domain_name(root->domain));
+    const tnr_host_access access = tnri_root_access(root);
+    if (access == TNR_ACCESS_NONE) {
+        return tnri_fail_residency(op, root);
+    }
+    TNR_REQUIRE(access == TNR_ACCESS_DIRECT, TNR_ERR_RESIDENCY,
+                "%s: the bytes lie in domain \"%s\", which the host reaches by mapping: tnr_tensor_duplicate them to a "
+                "host domain first",
+                op, tnr_domain_name(root->domain));
     memset(exported, 0, sizeof(*exported));
     /* An adopted buffer is its release function's, also when it is empty. */
     exported->data = root->bytes != 0 || root->domain == NULL ? root->block.address : NULL;

@@ -301,9 +301,15 @@ static void what_is_refused(void **state)
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_upload(s.lane[0], &of_host, s.heap, &none));
     TEXT_HAS("tnr_copy_into");
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_upload(s.lane[0], &of_away, s.domain[TNR_CUDA_PLAIN], &none));
-    TEXT_HAS("download");
+    TEXT_HAS("the source lies on a device");
+    TEXT_HAS("tnr_cuda_duplicate");
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_download(s.lane[0], &of_host, s.heap, &none));
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_download(s.lane[0], &of_away, s.domain[TNR_CUDA_POOL], &none));
+    TEXT_HAS("the target lies on a device");
+    TEXT_HAS("tnr_cuda_copy_into");
+    tnr_exported exported;
+    EXPECT(TNR_ERR_RESIDENCY, tnr_tensor_export(&away, &exported));
+    TEXT_HAS("tnr_cuda_download");
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_copy_into(s.lane[0], &of_host, &to_away));
     TEXT_HAS("tnr_cuda_upload");
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_copy_into(s.lane[0], &of_away, &to_pinned));
@@ -326,6 +332,12 @@ static void what_is_refused(void **state)
     const tnr_view stale = view_of(gone);
     release(&gone);
     EXPECT(TNR_ERR_STALE, tnr_cuda_download(s.lane[0], &stale, s.heap, &none));
+    TEXT_HAS("cuda_download: the source: ");
+    EXPECT(TNR_ERR_STALE, tnr_cuda_upload(s.lane[0], &stale, s.domain[TNR_CUDA_POOL], &none));
+    TEXT_HAS("cuda_upload: the source: ");
+    const tnr_view_mut gone_target = {stale};
+    EXPECT(TNR_ERR_STALE, tnr_cuda_upload_into(s.lane[0], &of_host, &gone_target));
+    TEXT_HAS("cuda_upload_into: the target: ");
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_upload(NULL, &of_host, s.domain[0], &none));
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_upload(s.lane[0], NULL, s.domain[0], &none));
     EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_upload(s.lane[0], &of_host, NULL, &none));
@@ -334,6 +346,35 @@ static void what_is_refused(void **state)
     release(&host);
     release(&away);
     release(&pinned);
+    scene_end(&s);
+}
+
+/* Host and device reach a managed tensor: transfers within it are copies of the device. */
+static void both_sides_of_one_owner(void **state)
+{
+    (void)state;
+    scene s;
+    scene_begin(&s, 6, NULL);
+    const tnr_cuda_memory places[] = {TNR_CUDA_POOL, TNR_CUDA_MANAGED};
+    for (int at = 0; at < 2; at++) {
+        tnr_tensor *tensor = scene_on_device(&s, places[at], 12, 1);
+        const tnr_view all = view_of(tensor);
+        const tnr_view_mut to_all = view_mut_of(tensor);
+        tnr_view source;
+        tnr_view_mut target;
+        tnr_ticket *ticket = untouched();
+        EXPECT(TNR_ERR_OVERLAP, tnr_cuda_upload_into(s.lane[0], &all, &to_all));
+        EXPECT(TNR_ERR_OVERLAP, tnr_cuda_download_into(s.lane[0], &all, &to_all));
+        OK(tnr_tensor_region(tensor, 1, SHAPE(6), SHAPE(1), 0, &source));
+        OK(tnr_tensor_region_mut(tensor, 1, SHAPE(6), SHAPE(1), 6, &target));
+        EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_upload_into(s.lane[0], &source, &target));
+        TEXT_HAS("tnr_cuda_copy_into");
+        EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_download_start(s.lane[0], &source, &target, &ticket));
+        TEXT_HAS("tnr_cuda_copy_into");
+        assert_ptr_equal(ticket, untouched());
+        OK(tnr_cuda_copy_into(s.lane[0], &source, &target)); /* and no lease is left */
+        release(&tensor);
+    }
     scene_end(&s);
 }
 
@@ -405,7 +446,8 @@ int main(void)
         cmocka_unit_test(CU_08_empty_and_scalar), cmocka_unit_test(CU_09_strided_blocks),
         cmocka_unit_test(ways_are_chosen),        cmocka_unit_test(zeros),
         cmocka_unit_test(sources_are_free_again), cmocka_unit_test(ledger_and_statistics),
-        cmocka_unit_test(what_is_refused),        cmocka_unit_test(pools_over_it),
+        cmocka_unit_test(what_is_refused),        cmocka_unit_test(both_sides_of_one_owner),
+        cmocka_unit_test(pools_over_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,9 @@ static void caps(void **state)
     tnr_draft *draft = untouched();
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_PINNED], TNR_BOOL, 1, SHAPE(INT64_C(1) << 50), &draft));
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(s.domain[TNR_CUDA_POOL], TNR_BOOL, 1, SHAPE(INT64_MAX), &draft));
+    tnr_block block; /* that no power of two of 64 bits holds */
+    EXPECT(TNR_ERR_OVERFLOW, tnr_domain_allocate(s.domain[TNR_CUDA_PINNED], (UINT64_C(1) << 63) + 64, 64, &block));
+    EXPECT(TNR_ERR_OVERFLOW, tnr_domain_allocate(s.domain[TNR_CUDA_PINNED], UINT64_MAX, 64, &block));
     scene_end(&s);
 }
 
@@ -147,6 +150,7 @@ static void out_of_memory(void **state)
     tnr_draft *draft = untouched();
     EXPECT(TNR_ERR_MEMORY, tnr_draft_begin(pool, TNR_BOOL, 1, SHAPE(900 << 10), &draft));
     TEXT_HAS("921600");
+    TEXT_HAS("(cap: none)");
     assert_ptr_equal(draft, untouched());
     release(&plain);
     big = bytes_of(pool, 900 << 10);
@@ -511,6 +515,12 @@ static void closing_while_in_use(void **state)
     assert_ptr_equal(device, s.device);
     EXPECT(TNR_ERR_BUSY, tnr_domain_close(&domain));
     EXPECT(TNR_ERR_BUSY, tnr_domain_close(&s.heap));
+    tnr_cuda_device *other = untouched(); /* homes are reached by the host directly */
+    tnr_cuda_options options = TNR_CUDA_OPTIONS;
+    options.driver = scene_driver();
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_device_open(s.domain[TNR_CUDA_MANAGED], &options, &other));
+    EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_device_open(s.domain[TNR_CUDA_POOL], &options, &other));
+    assert_ptr_equal(other, untouched());
     OK(tnr_cuda_synchronize(s.device)); /* nothing happened to it */
     release(&tensor);
     OK(tnr_cuda_device_close(NULL));

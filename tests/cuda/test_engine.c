@@ -319,6 +319,8 @@ static void foreign_and_host_memory(void **state)
     tnr_engine *engine = NULL;
     away.output = domain;
     EXPECT(TNR_ERR_FOREIGN, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
+    TEXT_HAS("options.output \"cuda pool\"");
+    TEXT_HAS("name a lane of the domain's own device object");
     away.output = of.s.heap;
     EXPECT(TNR_ERR_RESIDENCY, tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &away, &engine));
     away.output = of.s.domain[TNR_CUDA_PINNED];
@@ -406,6 +408,7 @@ static void the_engine_holds_its_device(void **state)
         OK(tnr_domain_close(&of.s.domain[memory]));
     }
     EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&of.s.device));
+    TEXT_HAS("cuda_device_close: in use: 0 tickets, 1 engines, 0 domains, the tensors of 0 engines");
     assert_ptr_equal(of.s.device, device);
     tnr_engine_info info;
     OK(tnr_engine_describe(of.engine, &info));
@@ -432,6 +435,7 @@ static void results_outlive_the_engine(void **state)
     OK(tnr_engine_destroy(&of.engine));
     scene_expect_counting(&of.s, made, 1);
     EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&of.s.device));
+    TEXT_HAS("cuda_device_close: in use: 0 tickets, 0 engines, 4 domains, the tensors of 1 engines");
     release(&made);
     release(&a);
     stage_end(&of);
@@ -553,6 +557,10 @@ static void scratch_is_kept_and_capped(void **state)
     OK(tnr_cuda_engine_create(of.s.heap, of.s.lane[0], &options, &of.engine));
     EXPECT(TNR_ERR_MEMORY, tnr_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, &made));
     assert_null(made);
+    tnr_plan *plan = untouched();
+    EXPECT(TNR_ERR_MEMORY, tnr_plan_einsum(of.engine, "ij,jk,kl->il", three, 3, NULL, NULL, &plan));
+    TEXT_HAS("plan_einsum: ");
+    assert_ptr_equal(plan, untouched());
     OK(tnr_neg(of.engine, &view, &made));
     release(&made);
     release(&a);

@@ -110,12 +110,44 @@ static void images_may_be_refused(void **state)
     assert_int_equal(unsetenv("TENURE_CUDA_IMAGES"), 0);
 }
 
+/* Why there is no compiler is said; a product that is refused for it is not counted. */
+static void no_compiler(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"off", "/nowhere/libnvrtc.so", "libm.so.6"};
+    static const char *const texts[] = {"options.nvrtc is off", "/nowhere/libnvrtc.so", "no nvrtcCreateProgram"};
+    assert_int_equal(setenv("TENURE_CUDA_IMAGES", "off", 1), 0);
+    for (int at = 0; at < 3; at++) {
+        scene s;
+        tnr_cuda_options options = SCENE_SMALL;
+        tnr_cuda_engine_options own = TNR_CUDA_ENGINE_OPTIONS;
+        tnr_engine *engine = NULL;
+        tnr_tensor *matrix = NULL;
+        tnr_tensor *none = untouched();
+        options.nvrtc = files[at];
+        own.cublas = "off";
+        scene_begin(&s, 5, &options);
+        OK(tnr_cuda_engine_create(s.heap, s.lane[0], &own, &engine));
+        OK(tnr_cuda_zeros(s.lane[0], s.domain[TNR_CUDA_POOL], TNR_F64, 2, SHAPE(3, 3), &matrix));
+        const tnr_view view = view_of(matrix);
+        EXPECT(TNR_ERR_UNSUPPORTED, tnr_matmul(engine, &view, &view, NULL, &none));
+        TEXT_HAS(texts[at]);
+        assert_ptr_equal(none, untouched());
+        assert_int_equal(scene_counts(&s).products, 0);
+        release(&matrix);
+        OK(tnr_engine_destroy(&engine));
+        scene_end(&s);
+    }
+    assert_int_equal(unsetenv("TENURE_CUDA_IMAGES"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_nvrtc),
         cmocka_unit_test(copies_by_kernels),
         cmocka_unit_test(images_may_be_refused),
+        cmocka_unit_test(no_compiler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ static void no_driver(void **state)
     assert_int_equal(sight.state, TNR_CUDA_NO_DRIVER);
     assert_non_null(strstr(sight.text, "/nowhere/libcuda.so.1"));
     assert_int_equal(look("off").state, TNR_CUDA_NO_DRIVER);
+    assert_null(strstr(look("off").text, "TENURE_CUDA_DRIVER")); /* which nobody set */
     tnr_cuda_look(NULL, NULL);
 }
 

@@ -234,6 +234,10 @@ static void rule_06_registered_memory(void **state)
         scene_fake()->fail_code = 1;
         EXPECT(TNR_ERR_BACKEND, tnr_cuda_register(s.device, more, sizeof(more)));
         OK(tnr_cuda_register(s.device, more, sizeof(more)));
+        scene_fake()->fail_entry = "cuMemHostUnregister";
+        scene_fake()->fail_at = 1;
+        EXPECT(TNR_ERR_BACKEND, tnr_cuda_unregister(s.device, more));
+        EXPECT(TNR_ERR_OVERLAP, tnr_cuda_register(s.device, more, sizeof(more))); /* as before */
         OK(tnr_cuda_unregister(s.device, more));
     }
     const uint64_t direct = scene_counts(&s).direct_bytes;
@@ -246,6 +250,32 @@ static void rule_06_registered_memory(void **state)
     release(&host);
     release(&away);
     scene_end(&s);
+}
+
+/* Rule 6: what the driver does not let go of stays registered, until the end of its context is the proof. */
+static void rule_06_registered_memory_of_a_lost_context(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    scene s;
+    scene_begin(&s, 3, NULL);
+    static int32_t buffer[100];
+    fake_cuda *fake = scene_fake();
+    tnr_cuda_device *closing = s.device;
+    OK(tnr_cuda_register(s.device, buffer, sizeof(buffer)));
+    fake->fail_entry = "cuMemHostUnregister";
+    fake->fail_at = 1;
+    fake->fail_code = 700;
+    fake->fail_fatal = true;
+    for (int tries = 0; tries < 2; tries++) {
+        EXPECT(TNR_ERR_BACKEND, tnr_cuda_unregister(s.device, buffer));
+    }
+    EXPECT(TNR_ERR_BUSY, tnr_cuda_device_close(&closing)); /* but the context has ended */
+    TEXT_HAS("and registered memory");
+    OK(tnr_cuda_unregister(s.device, buffer));
+    EXPECT(TNR_ERR_FOREIGN, tnr_cuda_unregister(s.device, buffer));
+    scene_close(&s);
+    scene_expect_clean();
 }
 
 /* Rule 7: what failed before is heard of before a copy, which then does nothing. */
@@ -327,15 +357,41 @@ static void use_inherited(void *context)
     const tnr_view view = view_of(from->away);
     tnr_tensor *out = NULL;
     bool good = tnr_cuda_download(s->lane[0], &view, s->heap, &out) == TNR_ERR_BACKEND &&
-                strstr(tnr_last_error(), "fork") != NULL;
+                strstr(tnr_last_error(), "forked before its parent") != NULL;
     good = good && tnr_cuda_synchronize(s->device) == TNR_ERR_BACKEND;
     good = good && tnr_cuda_lane_synchronize(s->lane[0]) == TNR_ERR_BACKEND;
     good = good && tnr_tensor_release(&from->away) == TNR_OK; /* the parent's bytes stay */
     for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
         (void)tnr_domain_close(&s->domain[memory]);
     }
-    (void)tnr_cuda_device_close(&s->device);
+    good =
+        good && tnr_cuda_device_close(&s->device) == TNR_ERR_BUSY; /* it had domains: left to the end of the process */
     _exit(good && scene_fake()->calls == calls ? 0 : 1);
+}
+
+static void close_inherited(void *context)
+{
+    tnr_cuda_device **device = context;
+    const uint64_t calls = scene_fake()->calls;
+    const bool good = tnr_cuda_device_close(device) == TNR_OK && *device == NULL;
+    _exit(good && scene_fake()->calls == calls ? 0 : 1);
+}
+
+/* Rule 9: a device object of which nothing lived at the fork is forgotten by the child. */
+static void rule_09_forgotten_by_a_child(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    scene s;
+    char said[64];
+    scene_begin(&s, 6, NULL);
+    for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
+        OK(tnr_domain_close(&s.domain[memory]));
+    }
+    assert_int_equal(scene_in_child(close_inherited, &s.device, said, sizeof(said)), 0);
+    assert_string_equal(said, "");
+    OK(tnr_cuda_synchronize(s.device));
+    scene_end(&s);
 }
 
 /* Rule 9: a driver that is unloading is no error, and a forked child touches nothing. */
@@ -446,6 +502,20 @@ static void rule_12_between_objects(void **state)
             EXPECT(TNR_ERR_FOREIGN, tnr_cuda_copy_into(s.lane[0], &from, &to));
             TEXT_HAS("tnr_cuda_copy_between");
             EXPECT(TNR_ERR_ARGUMENT, tnr_cuda_copy_between(s.lane[0], &from, s.lane[1], &to));
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_copy_between(lane, &from, s.lane[0], &to)); /* lanes swapped */
+            TEXT_HAS("the target's domain \"cuda pool\"");
+            TEXT_HAS("name a lane of the domain's own device object");
+            tnr_tensor *none = untouched();
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_zeros(s.lane[0], there, TNR_I32, 1, SHAPE(MANY), &none));
+            TEXT_HAS("name a lane of the domain's own device object");
+            tnr_tensor *host = scene_counting(s.heap, 4, 0);
+            const tnr_view near = view_of(host);
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_upload(s.lane[0], &near, there, &none));
+            TEXT_HAS("name a lane of the domain's own device object");
+            EXPECT(TNR_ERR_FOREIGN, tnr_cuda_download(lane, &from, s.heap, &none));
+            TEXT_HAS("the source's domain");
+            assert_ptr_equal(none, untouched());
+            release(&host);
             const uint64_t staged = scene_counts(&s).staged_bytes;
             OK(tnr_cuda_copy_between(s.lane[1], &from, lane, &to));
             assert_int_equal(scene_counts(&s).staged_bytes, staged);
@@ -530,9 +600,11 @@ int main(void)
         cmocka_unit_test(rule_04_giving_up_early),
         cmocka_unit_test(rule_05_downloads_are_seen_by_waiting),
         cmocka_unit_test(rule_06_registered_memory),
+        cmocka_unit_test(rule_06_registered_memory_of_a_lost_context),
         cmocka_unit_test(rule_07_errors_before_a_copy),
         cmocka_unit_test(rule_08_fatal_errors_poison),
         cmocka_unit_test(rule_09_unloading_and_fork),
+        cmocka_unit_test(rule_09_forgotten_by_a_child),
         cmocka_unit_test(rule_10_chunks),
         cmocka_unit_test(rule_11_retirement_is_bounded),
         cmocka_unit_test(rule_12_between_objects),
