@@ -8,7 +8,11 @@
  *
  * What belongs to the program stays as it was after every call: current context and device, streams, allocations. The library
  * works in the device's primary context, on streams of its own, and gets nothing done at exit: what is not closed then is left
- * to the system. A forked child may not use what its parent opened (TNR_ERR_BACKEND); releasing inherited tensors there does nothing.
+ * to the system.
+ *
+ * Forks. A forked child may not use what its parent opened (TNR_ERR_BACKEND). Releasing inherited tensors there, ending engines and closing
+ * domains touches nothing of the device's; tickets and registered memory cannot be ended there, and what they hold stays leased. A child
+ * that wants a device is forked before its parent looks for one (tnr_cuda_look starts the driver), and opens it itself.
  *
  * Lanes. Work on a device goes in lanes, each a queue in which one thing follows the other. A copy between host and device, or on the
  * device, names its lane. Different lanes run side by side; where they touch one tensor the library orders them: whoever reads
@@ -17,7 +21,9 @@
  * When bytes move. A call without a ticket returns when its host memory is the caller's again: an upload when the source was read,
  * perhaps before the device has all of it; a download when the target is complete; a copy on the device as soon as it is in its
  * lane. Every later use is ordered behind, also tnr_tensor_release: the bytes are given back when nothing in flight touches them.
- * Calls that end in _start make a ticket (ticket.h) that keeps the leases until the copy is over.
+ * Calls that end in _start make a ticket (ticket.h) that keeps the leases until it is ended: nothing queues up behind it. Until
+ * then every other call on its target, and every call that writes its source, is TNR_ERR_BUSY. It can be abandoned only while nothing of it
+ * was given to the driver, which is so while it waits for a chunk; after that tnr_ticket_abandon is TNR_ERR_BUSY: wait.
  *
  * Layouts may differ and be of any kind, as for tnr_copy_into. The driver itself walks layouts whose runs lie at most two
  * levels of equal steps deep (rows, planes), in one operation. Beyond four such operations a copy on the device is one kernel,
@@ -84,7 +90,7 @@ TNR_API void tnr_cuda_look(const char *driver, tnr_cuda_sight *sight);
 /** Settings of a device object. Zero means the default; start from TNR_CUDA_OPTIONS. */
 typedef struct tnr_cuda_options {
     size_t size;            /**< sizeof(tnr_cuda_options) */
-    const char *driver;     /**< as for tnr_cuda_look */
+    const char *driver;     /**< as for tnr_cuda_look; of any length that the system's loader takes */
     int ordinal;            /**< which visible device, from 0; not looked at with by_uuid */
     bool by_uuid;           /**< choose by uuid: ordinals change with CUDA_VISIBLE_DEVICES */
     unsigned char uuid[16]; /**< of the device, or of its MIG instance */
@@ -92,11 +98,11 @@ typedef struct tnr_cuda_options {
     uint64_t
         direct_bytes; /**< transfers up to this go straight from and to ordinary host memory; 0: 64 KiB; at most 1 GiB */
     uint64_t
-        chunk_bytes; /**< larger ones go in chunks of this through page-locked memory, 4 KiB to 256 MiB; 0: 4 MiB */
+        chunk_bytes; /**< larger ones go in chunks of this through page-locked memory, 4 KiB to 256 MiB and a multiple of 64; 0: 4 MiB */
     int chunks;      /**< such chunks, 2 to 8; 0: 4. Taken at the first use */
     int retirements; /**< released blocks that may wait for work in flight, 1 to 256; 0: 32 */
     const char *
-        nvrtc; /**< file of NVRTC, which compiles the library's kernels when the first one is wanted; "off": none. NULL:
+        nvrtc; /**< file of NVRTC, which compiles the library's kernels when the first one is wanted; at most 511 bytes; "off": none. NULL:
                             the environment's TENURE_NVRTC, else libnvrtc.so of CUDA 13, 12 or 11 */
 } tnr_cuda_options;
 
@@ -107,7 +113,7 @@ typedef struct tnr_cuda_options {
 /**
  * Open a device: retain its primary context, make lanes. Two opens of one device are two objects, whose domains are each
  * other's foreigners; two ranks may open the same device.
- * @param home keeps the object and its records; reached by the host directly; must outlive it.
+ * @param home keeps the object and its records; reached by the host directly (TNR_ERR_RESIDENCY: managed domains are not); must outlive it.
  * TNR_ERR_UNSUPPORTED, with the text of tnr_cuda_look, when there is no driver or device; TNR_ERR_BOUNDS, naming what is there, for an
  * ordinal or UUID that is not visible; TNR_ERR_BACKEND when the driver fails at a step, which the text names.
  */
@@ -117,11 +123,12 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_device_open(tnr_domain *home, const t
 /**
  * Wait for all lanes, give everything back, and null *device. NULL is fine.
  *
- * TNR_ERR_BUSY while tickets, domains, registered memory or quarantined host memory of it live; nothing changed then, but what was
- * in quarantine may have been freed. On a poisoned object it ends the context's use: if nobody else retains the primary context, that is
- * the proof that ends all quarantine, else a later close asks again; tensors that live can then be released, and the device closed. TNR_ERR_BACKEND
+ * TNR_ERR_BUSY while tickets, engines or the tensors that they made, domains, registered memory or quarantined host memory of it live; nothing
+ * changed then, but what was in quarantine may have been freed. On a poisoned object it ends the context's use: if nobody else retains the primary context, that is
+ * the proof that ends all quarantine, else a later close asks again; tensors that live can then be released, memory unregistered, and the device closed. TNR_ERR_BACKEND
  * when the driver failed while it was closed: it is closed all the same. A driver that is unloading is no error. In a forked child it
- * only forgets the object. Never called at exit by the library.
+ * forgets the object where no ticket, engine, domain or registered memory of it lived at the fork; else it is TNR_ERR_BUSY there, also when
+ * these were closed there: leave it to the end of the child. Never called at exit by the library.
  */
 TNR_API tnr_status tnr_cuda_device_close(tnr_cuda_device **device);
 
@@ -265,7 +272,11 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_domain_trim(tnr_cuda_device *device, 
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_register(tnr_cuda_device *device, void *data, uint64_t bytes);
 
-/** The inverse. TNR_ERR_FOREIGN for memory that was not registered; TNR_ERR_BUSY while a transfer uses it. */
+/**
+ * The inverse. TNR_ERR_FOREIGN for memory that was not registered; TNR_ERR_BUSY while a transfer uses it. TNR_ERR_BACKEND when the driver
+ * does not let go of it: it stays registered, and the call may be made again; of a poisoned device when tnr_cuda_device_close
+ * has ended its context.
+ */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_unregister(tnr_cuda_device *device, void *data);
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------------------ */
@@ -274,7 +285,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_unregister(tnr_cuda_device *device, v
  * All of these: dtype and shape must agree (TNR_ERR_DTYPE, TNR_ERR_SHAPE), leases are taken as by an engine (TNR_ERR_BUSY, TNR_ERR_STALE).
  * The device's side must lie in a pool, plain or managed domain of the lane's device object: TNR_ERR_RESIDENCY when it is host
  * memory, TNR_ERR_FOREIGN when it is another object's; the text names the call to make. The host's side is anything
- * that the host reaches. Pools (tnr_pool_create) over such domains serve as well. One entry in the ledger of the target's domain.
+ * that the host reaches. An upload or download within one owner, which is managed memory, is TNR_ERR_OVERLAP where its bytes may meet, else
+ * TNR_ERR_ARGUMENT: tnr_cuda_copy_into copies there. Pools (tnr_pool_create) over such domains serve as well. One entry in the ledger of the target's domain.
  * A call that fails has written nothing, or what it had to write is unspecified; new tensors are undone.
  */
 
