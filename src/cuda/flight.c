@@ -36,9 +36,8 @@ tnr_status tnri_check_device_domain(const char *op, tnr_cuda_device *device, con
         return TNR_OK;
     }
     TNR_REQUIRE(own != NULL || !tnri_domain_is_device(domain), TNR_ERR_FOREIGN,
-                "%s: %s \"%s\" is another device object's (of device %d) than the lane (of device %d): %s", op,
-                hint->what, tnr_domain_name(domain), tnr_domain_placement(domain).device, device->info.ordinal,
-                hint->foreign);
+                "%s: %s \"%s\" is of another device object (device %d) than the lane (device %d): %s", op, hint->what,
+                tnr_domain_name(domain), tnr_domain_placement(domain).device, device->info.ordinal, hint->foreign);
     return tnri_fail(TNR_ERR_RESIDENCY, "%s: %s \"%s\" is no memory of the device: %s", op, hint->what,
                      domain != NULL ? tnr_domain_name(domain) : "adopted", hint->host);
 }
