@@ -129,8 +129,8 @@ static void without_a_driver_they_say_so(void **state)
         path_of("none.png", picture);
         const char *words[] = {"--engine=cuda", volume, picture, NULL};
         tnr_cuda_sight sight;
-        tnr_cuda_look("off", &sight);
         assert_int_equal(setenv("TENURE_CUDA_DRIVER", "off", 1), 0);
+        tnr_cuda_look(NULL, &sight);
         outcome result = run_program(program, folder, words);
         assert_int_equal(result.code, 2);
         assert_int_equal(result.out[0], '\0');
