@@ -92,10 +92,15 @@ static void domain_release(void *state, const tnr_block *block)
     (void)tnri_device_leave(device, current, TNR_OK);
 }
 
+/* The answer to a block that is none of the device's. */
+static tnr_status leave_unknown(const char *op, tnr_cuda_device *device)
+{
+    return tnri_device_leave(device, true, tnri_fail(TNR_ERR_BACKEND, "%s: the block is not known", op));
+}
+
 /* Nothing that the lanes still have to do is in the way of one who reads, or writes, the block without them. */
 static tnr_status settle(const char *op, tnr_cuda_device *device, const tnri_memory *memory, tnr_map_mode mode)
 {
-    TNR_REQUIRE(memory != NULL, TNR_ERR_BACKEND, "%s: the block is not known", op);
     if (mode == TNR_MAP_READ) {
         return tnri_lane_wait(op, &device->lanes[memory->written_in], memory->written, true);
     }
@@ -111,8 +116,11 @@ static tnr_status domain_map(void *state, const tnr_block *block, tnr_map_mode m
     tnr_cuda_device *device = domain_of_state(state)->device;
     TNR_TRY(tnri_device_enter(op, device));
     const tnri_memory *memory = tnri_memory_find(device, block->tag);
-    const bool all = memory != NULL && !device->info.concurrent_managed;
-    const tnr_status status = all ? tnri_lanes_wait(op, device) : settle(op, device, memory, mode);
+    if (memory == NULL) {
+        return leave_unknown(op, device);
+    }
+    const tnr_status status =
+        !device->info.concurrent_managed ? tnri_lanes_wait(op, device) : settle(op, device, memory, mode);
     if (status == TNR_OK) {
         device->managed_maps++;
         *host = (void *)(uintptr_t)memory->address;
@@ -153,6 +161,9 @@ static tnr_status domain_expose(void *state, const tnr_block *block, tnr_map_mod
                 "%s: the device is not current in this thread, where a transport looks for it", op);
     TNR_TRY(tnri_device_enter(op, device));
     const tnri_memory *memory = tnri_memory_find(device, block->tag);
+    if (memory == NULL) {
+        return leave_unknown(op, device);
+    }
     const tnr_status status = settle(op, device, memory, mode);
     if (status == TNR_OK) {
         *address = (void *)(uintptr_t)memory->address;
