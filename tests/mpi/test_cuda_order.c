@@ -287,6 +287,9 @@ static void staged_pieces_overlap(void)
             send(world, tensors[0], 1, NOTHING);
             shim.withholds = false;
             CHECK(shim.large == shim.last);
+            if (shim.one_handle) {
+                printf("pieces of place %d are not withheld: this MPI's requests cannot be told apart\n", where);
+            }
             give(tensors, 1);
         } else {
             tnr_tensor *got = here_counting(PLACE_HOST, 1, shape, -1);
