@@ -150,7 +150,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_need(const tnr_world_options *option
  * Give everything back and null *world. Not collective. TNR_ERR_BUSY while tickets, exchanges or published groups of it
  * live, unless it is poisoned: then these end with it, and their handles may not be used again, not even to destroy them (to be safe in
  * any order, end them first). MPI_Finalize poisons all worlds; after it only
- * memory is given back, by any thread. A world may also be left alone for ever. NULL is fine.
+ * memory is given back, by any thread. A world may also be left alone for ever. NULL is fine. Tensors whose addresses MPI still has when a
+ * poisoned world goes stay leased.
  */
 TNR_API tnr_status tnr_world_destroy(tnr_world **world);
 

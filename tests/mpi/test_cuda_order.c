@@ -82,15 +82,21 @@ static bool sent_after_its_work(tnr_world *world, place where, planted what)
     return right;
 }
 
+/* Rank 0's side where rank 1 receives and sends back what came. */
+static void send_and_take_back(tnr_world *world, int64_t first)
+{
+    tnr_tensor *sent = here_counting(PLACE_HOST, 1, shape, first);
+    send(world, sent, 1, NOTHING);
+    receive(world, sent, 1, NOTHING);
+    CHECK_OK(tnr_tensor_release(&sent));
+}
+
 /* Work that reads the target is queued, then it is received into: that work reads what was there before. */
 static bool received_behind_readers(tnr_world *world, place where, planted what)
 {
     bool right = true;
     if (ranks_me == 0) {
-        tnr_tensor *sent = here_counting(PLACE_HOST, 1, shape, 200000);
-        send(world, sent, 1, NOTHING);
-        receive(world, sent, 1, NOTHING);
-        CHECK_OK(tnr_tensor_release(&sent));
+        send_and_take_back(world, 200000);
     } else {
         tnr_tensor *tensors[2] = {new_at_rest(where, 0), new_at_rest(where, -1)};
         queue_copy(0, tensors[0], tensors[1]);
@@ -107,10 +113,7 @@ static bool received_behind_writers(tnr_world *world, place where, planted what)
 {
     bool right = true;
     if (ranks_me == 0) {
-        tnr_tensor *sent = here_counting(PLACE_HOST, 1, shape, 300000);
-        send(world, sent, 1, NOTHING);
-        receive(world, sent, 1, NOTHING);
-        CHECK_OK(tnr_tensor_release(&sent));
+        send_and_take_back(world, 300000);
     } else {
         tnr_tensor *tensors[2] = {new_at_rest(where, 0), new_at_rest(where, 50)};
         queue_copy(0, tensors[1], tensors[0]);

@@ -308,23 +308,30 @@ static void both_directions_at_once(void)
 
 /* ---- Exchanges ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Two parts in each direction between ranks 0 and 1; a copy of rank 0 fails in the second round. */
-static void fail_exchange(int setting, bool writes, int64_t number)
+enum { PARTS = 4 };
+
+/* Two parts in each direction between ranks 0 and 1, of so many elements. */
+static void make_parts(int64_t count, tnr_tensor **tensors, tnr_view_mut *views, tnr_exchange_part *parts)
 {
-    enum { PARTS = 4 };
-    tnr_world *world = world_of(setting);
-    tnr_exchange_part parts[PARTS];
-    tnr_tensor *tensors[PARTS];
-    tnr_view_mut views[PARTS];
-    tnr_exchange *exchange = NULL;
     for (int i = 0; i < PARTS; i++) {
-        make_view(chip.domain, 2000, &tensors[i], &views[i]);
+        make_view(chip.domain, count, &tensors[i], &views[i]);
         fill(tensors[i], (uint64_t)i);
         parts[i].rank = 1 - ranks_me;
         parts[i].channel = i / 2;
         parts[i].send = i % 2 == 0 ? &views[i].view : NULL;
         parts[i].receive = i % 2 == 0 ? NULL : &views[i];
     }
+}
+
+/* A copy of rank 0 fails in the second round. */
+static void fail_exchange(int setting, bool writes, int64_t number)
+{
+    tnr_world *world = world_of(setting);
+    tnr_exchange_part parts[PARTS];
+    tnr_tensor *tensors[PARTS];
+    tnr_view_mut views[PARTS];
+    tnr_exchange *exchange = NULL;
+    make_parts(2000, tensors, views, parts);
     if (ranks_me <= 1) {
         CHECK_OK(tnr_exchange_prepare(world, parts, PARTS, &exchange));
         CHECK_OK(tnr_exchange_run(exchange));
@@ -486,20 +493,12 @@ static void fail_expose(int setting, int whose, bool makes)
 /* An exchange that has not begun: rank 0 tells nobody, as with a view that is stale, and starts it again. */
 static void fail_expose_of_an_exchange(int number)
 {
-    enum { PARTS = 4 };
     tnr_world *world = world_of(0);
     tnr_exchange_part parts[PARTS];
     tnr_tensor *tensors[PARTS];
     tnr_view_mut views[PARTS];
     tnr_exchange *exchange = NULL;
-    for (int i = 0; i < PARTS; i++) {
-        make_view(chip.domain, 400, &tensors[i], &views[i]); /* what MPI sends at once */
-        fill(tensors[i], (uint64_t)i);
-        parts[i].rank = 1 - ranks_me;
-        parts[i].channel = i / 2;
-        parts[i].send = i % 2 == 0 ? &views[i].view : NULL;
-        parts[i].receive = i % 2 == 0 ? NULL : &views[i];
-    }
+    make_parts(400, tensors, views, parts); /* what MPI sends at once */
     if (ranks_me <= 1) {
         CHECK_OK(tnr_exchange_prepare(world, parts, PARTS, &exchange));
         CHECK(chip.exposed == 0);
