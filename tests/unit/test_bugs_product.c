@@ -127,6 +127,30 @@ static void test_MM_01_beta_zero_overwrites_and_alpha_zero_reads_nothing(void **
     }
 }
 
+/* Scalars are of the dtype: what vanishes there is 0, and neither operands nor the target are read for it. */
+static void test_scalars_that_vanish_are_zeros(void **state)
+{
+    (void)state;
+    static const tnr_dtype dtypes[] = {TNR_F32, TNR_C32};
+    for (size_t d = 0; d < 2; ++d) {
+        matrix poison = matrix_of(dtypes[d], 2, LIST(2, 2), NULL);
+        matrix c = matrix_of(dtypes[d], 2, LIST(2, 2), NULL);
+        for (int64_t i = 0; i < 4; ++i) {
+            put(dtypes[d], poison.data, i, (double)NAN, (double)NAN);
+            put(dtypes[d], c.data, i, (double)NAN, (double)NAN);
+        }
+        tnr_product_options options = TNR_PRODUCT_OPTIONS;
+        options.alpha.re = 1e-60;
+        options.beta.re = 1e-60;
+        catalogue_ok(tnr_matmul_into(engine, &poison.view.view, &poison.view.view, &options, &c.view), "both vanish");
+        for (int64_t i = 0; i < 4; ++i) {
+            assert_true(holds(dtypes[d], c.data, i, 0.0, 0.0));
+        }
+        drop(&poison);
+        drop(&c);
+    }
+}
+
 /* What is written to standard error while `body` runs must be nothing. */
 static void silently(void (*body)(void))
 {
@@ -469,6 +493,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_MM_01_beta_zero_overwrites_and_alpha_zero_reads_nothing),
+        cmocka_unit_test(test_scalars_that_vanish_are_zeros),
         cmocka_unit_test(test_MM_03_zero_extents_and_huge_strides),
         cmocka_unit_test(test_MM_05_stride_zero_inside_a_matrix),
         cmocka_unit_test(test_MM_06_only_the_logical_tile_is_written),
