@@ -17,8 +17,8 @@ static tnr_c64 rounded(tnr_dtype dtype, tnr_scalar scalar)
     if (!single[dtype]) {
         return exact;
     }
-    const volatile float re =
-        (float)exact.re; /* volatile: GCC 12 takes two neighbours to float and back by doing neither */
+    /* volatile: GCC 12 at -O2 may take two neighbours to float and back by doing neither */
+    const volatile float re = (float)exact.re;
     const volatile float im = (float)exact.im;
     return (tnr_c64){re, im};
 }
