@@ -353,7 +353,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_world_broadcast_into(tnr_world *world, int
  * Combine the views of all ranks, element by element, at root; this rank's engine computes. Ranks are combined in order 0, 1, 2,
  * ... in a fixed tree, whatever the root: the same bits in every run with as many ranks, on any transport, as long as the engines
  * have one instruction set. `target` may be `source`'s very elements. Scratch of at most 1.5 MiB comes from the world. Sum and product:
- * numbers; min, max: f32 f64 i32 i64; all, any: bool (TNR_ERR_UNSUPPORTED else).
+ * numbers; min, max: f32 f64 i32 i64; all, any: bool (TNR_ERR_UNSUPPORTED else). The engine is one of CPUs, wherever source and target
+ * lie: elements of a device are combined in pieces in host memory (TNR_ERR_UNSUPPORTED: an engine of a device).
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_world_reduce(tnr_world *world, tnr_engine *engine, tnr_world_combine combine,
                                                    int root, const tnr_view *source, tnr_domain *domain,

@@ -12,6 +12,7 @@
  */
 #include "collective_internal.h"
 #include "tenure/elementwise.h"
+#include "tenure/engine.h"
 
 enum { PIECE_BYTES = 1 << 18, CHILDREN_MOST = 32 };
 
@@ -324,6 +325,11 @@ static tnr_status arguments(tnri_course *course, reduction *of, const tnr_view *
     TNR_REQUIRE(of->engine != NULL && source != NULL, TNR_ERR_ARGUMENT, "%s: engine or source is NULL", course->op);
     TNR_REQUIRE(makes || (target != NULL) == gets, TNR_ERR_ARGUMENT, "%s: target is %sNULL", course->op,
                 gets ? "" : "given where nothing comes: it must be ");
+    tnr_engine_info engine;
+    TNR_TRY(tnr_engine_describe(of->engine, &engine));
+    TNR_REQUIRE(engine.device == TNR_NONE, TNR_ERR_UNSUPPORTED,
+                "%s: pieces are combined in host memory, which takes an engine of CPUs: this one is of %s device %d",
+                course->op, engine.kind, engine.device);
     if (makes && gets) {
         TNR_TRY(tnri_course_makes(course, domain, out));
     }

@@ -185,6 +185,7 @@ static void find_blis(const char *suite, bench_blases *all)
 {
     void *library = load(suite, "BLIS_LIB", "libblis.so.4");
     bench_blas found;
+    void (*init)(void) = NULL;
     int (*query)(void) = NULL;
     const char *(*name)(int) = NULL;
     const char *(*version)(void) = NULL;
@@ -194,6 +195,9 @@ static void find_blis(const char *suite, bench_blases *all)
     }
     memset(&found, 0, sizeof found);
     find_functions(library, &found);
+    if (bench_function(library, "bli_init", &init)) {
+        init(); /* BLIS 0.9 aborts when it is asked for its kernels before, and BLIS_ARCH_TYPE names them */
+    }
     const bool named =
         bench_function(library, "bli_arch_query_id", &query) && bench_function(library, "bli_arch_string", &name);
     (void)bench_function(library, "bli_info_get_version_str", &version);
