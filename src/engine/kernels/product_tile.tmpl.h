@@ -258,6 +258,31 @@ static void NAME(small)(const tnri_gemm *g)
 #endif
 }
 
+static void NAME(gathered)(const tnri_gemm *g)
+{
+    _Alignas(64) T rows[TNRI_GATHERED_BYTES / sizeof(T)];
+    int64_t in_rows[TNRI_GATHERED_EXTENT];
+    int64_t in_depth[TNRI_GATHERED_EXTENT];
+    for (int64_t i = 0; i < g->m; ++i) {
+        in_rows[i] = i * g->a_row;
+    }
+    for (int64_t p = 0; p < g->k; ++p) {
+        in_depth[p] = p * g->a_column;
+    }
+    NAME(pack)(rows, g->a, in_rows, g->m, false, in_depth, g->k, g->a_column == 1, (int)g->m);
+    tnri_gemm near = *g;
+    near.a = rows;
+    near.a_row = 1;
+    near.a_column = g->m;
+#if VECTOR_BYTES > 16
+    if (g->m < STEP) {
+        NAME(low)(&near);
+        return;
+    }
+#endif
+    NAME(small)(&near);
+}
+
 /* ---- Without vectors --------------------------------------------------------------------------------------------------------- */
 
 /* As vectors of a tile come to it. */
