@@ -44,7 +44,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view 
  * out = alpha * a * b + beta * out. With beta 0 whatever out held, NaN included, does not matter.
  *
  * Larger products pack blocks of their operands, never an operand as a whole: up to 4 MiB of one, and 256 KiB of the other for each
- * worker. The first that does, and each that needs more than any before it,
+ * worker; twice that on x86-64-v4. The first that does, and each that needs more than any before it,
  * takes scratch from the engine's domain (TNR_ERR_MEMORY before the first write), which the engine keeps and never makes
  * smaller; every other call takes nothing. It is a block of the domain, in its ledger as scratch, and no buffer of the pool.
  * tnr_engine_options.scratch_bytes takes it when the engine is made.
@@ -54,7 +54,7 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_
 
 /**
  * Need of the scratch of an engine with so many workers (0: one made without a topology; a team of one is 1, and is counted as two) for
- * every product of that dtype with extents up to m, n and k, whatever the layouts: an upper bound, all 0 when one of them is. Small
+ * every product of that dtype with extents up to m, n and k, whatever the layouts: an upper bound on this machine, all 0 when one of them is. Small
  * matrices take none (docs/product.md). For contractions ask tnr_contract_need and tnr_einsum_need. The engine keeps one scratch, so take the
  * largest of several answers, not their sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
  * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative numbers, TNR_ERR_UNSUPPORTED as tnr_matmul.

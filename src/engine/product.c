@@ -238,7 +238,7 @@ static int64_t divisor(int64_t extent, int64_t most, int64_t unit)
  * Where neighbours in the result are none in the operand, its neighbours come next, after so few of the former that a second-level
  * cache holds lines of both as a whole: packing reads and writes them so.
  */
-static void bring_near(tnri_product_axes *axes, const int64_t *in_operand, const int64_t *in_c, int64_t depth_bytes,
+static void bring_near(tnri_product_axes *axes, const int64_t *in_operand, const int64_t *in_c, int64_t fitting,
                        int tile)
 {
     if (axes->rank < 2 || in_operand[0] == 1 || in_c[0] != 1) {
@@ -252,7 +252,6 @@ static void bring_near(tnri_product_axes *axes, const int64_t *in_operand, const
         return;
     }
     move_axis(axes, at, 1);
-    const int64_t fitting = TNRI_PRODUCT_ROWS_BYTES / depth_bytes;
     const int64_t most = fitting < tile ? tile : fitting;
     if (axes->extents[0] > most && axes->rank < TNRI_PRODUCT_RANK) {
         const int64_t whole = divisor(axes->extents[0], most, tile);
@@ -301,9 +300,10 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_BLOCKS;
     product->blocks =
         tnri_product_choose_blocks(product->kernel, product->dtype, product->m.size, product->n.size, product->k.size);
-    const int64_t depth_bytes = product->blocks.kc * TNRI_PRODUCT_LINE;
-    bring_near(&product->m, product->m.a, product->m.c, depth_bytes, product->kernel->mr);
-    bring_near(&product->n, product->n.b, product->n.c, depth_bytes, product->kernel->nr);
+    const int64_t lines =
+        tnri_product_rows_bytes(product->kernel->depth) / (product->blocks.kc * TNRI_PRODUCT_LINE);
+    bring_near(&product->m, product->m.a, product->m.c, lines, product->kernel->mr);
+    bring_near(&product->n, product->n.b, product->n.c, lines, product->kernel->nr);
 }
 
 void tnri_product_choose_part(const tnr_engine *engine, tnri_product *part)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of blocks, after Low, Igual, Smith and Quintana-Orti, "Analytical modeling is enough for high-performance BLIS", ACM TOMS 43
- * (2016), roundly, and the same on every machine, so that what a product needs can be told beforehand: a micro-panel of rows with one of
- * columns passing by is in a first-level cache of 32 KiB, a block of columns takes half of a second-level one of 512 KiB, a panel of
- * rows is for the third.
+ * (2016), roundly. They follow from the instruction set alone, so that what a product needs can be told beforehand, and are for the smaller
+ * machines that have it: a block of columns takes half of a second-level cache of 512 KiB, or of 1 MiB where vectors have 512 bits, and a
+ * panel of rows is for the third. Up to 256 bits a micro-panel of rows, with one of columns passing by, is in a first-level cache of 32 KiB; a
+ * wider one comes from the second level as fast as it is used, and more depth means that c is read and written less often.
  */
 #include "product_internal.h"
 
-#define DEPTH 256 /* kc: a micro-panel has as many bytes per k for every dtype */
-#define BLOCK_BYTES (256 << 10)
-#define PANEL_BYTES (4 << 20)
+/* For kc of `depth`, which has as many bytes of a micro-panel for every dtype. */
+static int64_t block_bytes(int64_t depth) { return depth << 10; }
+static int64_t panel_bytes(int64_t depth) { return depth << 14; }
+int64_t tnri_product_rows_bytes(int64_t depth) { return depth << 9; }
 
 #define TABLED 4096 /* rows or columns at most, when depth is little */
 
@@ -43,16 +45,18 @@ static uint64_t packed_bytes(int64_t kc, int64_t count, int64_t element, uint64_
 }
 
 /* Room for blocks whose packed parts take no more than the most that they may. */
-static void measure(tnri_product_blocks *blocks, int64_t element)
+static void measure(tnri_product_blocks *blocks, int64_t element, int64_t depth)
 {
     const int64_t kc = blocks->kc;
+    const uint64_t block = (uint64_t)block_bytes(depth);
+    const uint64_t panel = (uint64_t)panel_bytes(depth);
     if (blocks->one_block) {
-        blocks->shared_bytes = packed_bytes(kc, blocks->nc, element, BLOCK_BYTES) + offsets_bytes(blocks->nc + kc);
+        blocks->shared_bytes = packed_bytes(kc, blocks->nc, element, block) + offsets_bytes(blocks->nc + kc);
         blocks->lane_bytes =
             packed_bytes(kc, blocks->rows_at_once, element, UINT64_MAX) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED);
     } else {
-        blocks->shared_bytes = packed_bytes(kc, blocks->mc, element, PANEL_BYTES) + offsets_bytes(blocks->mc + kc);
-        blocks->lane_bytes = packed_bytes(kc, blocks->nc, element, BLOCK_BYTES) + offsets_bytes(blocks->nc);
+        blocks->shared_bytes = packed_bytes(kc, blocks->mc, element, panel) + offsets_bytes(blocks->mc + kc);
+        blocks->lane_bytes = packed_bytes(kc, blocks->nc, element, block) + offsets_bytes(blocks->nc);
     }
 }
 
@@ -60,19 +64,21 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
                                                int64_t k)
 {
     const int64_t element = (int64_t)tnr_dtype_size(dtype);
+    const int64_t depth = kernel->depth;
+    const int64_t rows_bytes = tnri_product_rows_bytes(depth);
     tnri_product_blocks blocks;
-    blocks.kc = even(k, DEPTH, 4);
-    const int64_t columns = fitting(BLOCK_BYTES, blocks.kc, element, kernel->nr);
+    blocks.kc = even(k, depth, 4);
+    const int64_t columns = fitting(block_bytes(depth), blocks.kc, element, kernel->nr);
     blocks.one_block = n <= columns;
     blocks.nc = blocks.one_block ? round_up(n, kernel->nr) : columns;
-    blocks.mc = even(m, fitting(PANEL_BYTES, blocks.kc, element, kernel->mr), kernel->mr);
+    blocks.mc = even(m, fitting(panel_bytes(depth), blocks.kc, element, kernel->mr), kernel->mr);
     const int64_t panel = blocks.kc * kernel->mr * element;
-    const int64_t panels = panel < TNRI_PRODUCT_ROWS_BYTES ? TNRI_PRODUCT_ROWS_BYTES / panel : 1;
+    const int64_t panels = panel < rows_bytes ? rows_bytes / panel : 1;
     const int64_t most = panels * kernel->mr < TNRI_PRODUCT_ROWS_TABLED
                              ? panels * kernel->mr
                              : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
     blocks.rows_at_once = m < most ? round_up(m, kernel->mr) : most;
-    measure(&blocks, element);
+    measure(&blocks, element, depth);
     return blocks;
 }
 
@@ -80,32 +86,34 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
  * The most that products of up to these extents take by kernels of any source, whose tiles have at most TNRI_PRODUCT_TILE rows and columns.
  * Less depth leaves room for more rows and columns, in no more bytes.
  */
-static uint64_t most_bytes(int64_t element, int64_t m, int64_t n, int64_t k, int lanes)
+static uint64_t most_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes)
 {
+    const int64_t element = (int64_t)tnr_dtype_size(dtype);
     const int64_t tile = TNRI_PRODUCT_TILE;
-    const int64_t kc = k < DEPTH ? round_up(k, 4) : DEPTH;
+    const int64_t depth = tnri_product_kernel_of(tnri_isa_best(), dtype)->depth;
+    const int64_t kc = k < depth ? round_up(k, 4) : depth;
+    const uint64_t block_most = (uint64_t)block_bytes(depth);
+    const uint64_t rows_most = (uint64_t)tnri_product_rows_bytes(depth);
     /* rounded up to the tile that fits worst */
     const int64_t rows = m < TABLED - tile ? m + tile - 1 : TABLED;
     const int64_t columns = n < TABLED - tile ? n + tile - 1 : TABLED;
     const uint64_t panel = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
-    const uint64_t at_once = least(panel > TNRI_PRODUCT_ROWS_BYTES ? panel : TNRI_PRODUCT_ROWS_BYTES,
-                                   packed_bytes(kc, rows, element, UINT64_MAX));
+    const uint64_t at_once = least(panel > rows_most ? panel : rows_most, packed_bytes(kc, rows, element, UINT64_MAX));
     const uint64_t shared_block =
-        packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns + kc) +
+        packed_bytes(kc, columns, element, block_most) + offsets_bytes(columns + kc) +
         (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));
-    if (n <= fitting(BLOCK_BYTES, kc, element, 1) - tile) {
+    if (n <= fitting(block_bytes(depth), kc, element, 1) - tile) {
         return shared_block;
     }
     const uint64_t shared_panel =
-        packed_bytes(kc, rows, element, PANEL_BYTES) + offsets_bytes(rows + kc) +
-        (uint64_t)lanes * (packed_bytes(kc, columns, element, BLOCK_BYTES) + offsets_bytes(columns));
+        packed_bytes(kc, rows, element, (uint64_t)panel_bytes(depth)) + offsets_bytes(rows + kc) +
+        (uint64_t)lanes * (packed_bytes(kc, columns, element, block_most) + offsets_bytes(columns));
     return shared_block > shared_panel ? shared_block : shared_panel;
 }
 
 uint64_t tnri_product_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int lanes)
 {
-    const int64_t element = (int64_t)tnr_dtype_size(dtype);
-    const uint64_t one = most_bytes(element, m, n, k, lanes);
-    const uint64_t other = most_bytes(element, n, m, k, lanes); /* either operand may be the one that rows are of */
+    const uint64_t one = most_bytes(dtype, m, n, k, lanes);
+    const uint64_t other = most_bytes(dtype, n, m, k, lanes); /* either operand may be the one that rows are of */
     return one > other ? one : other;
 }

@@ -67,9 +67,6 @@ typedef struct tnri_product_blocks {
 /* Rows whose offsets a lane has at hand. */
 #define TNRI_PRODUCT_ROWS_TABLED 512
 
-/* So many bytes of rows are packed at once where all columns are near. */
-#define TNRI_PRODUCT_ROWS_BYTES 131072
-
 static inline uint64_t tnri_product_lines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* How a product is made. */
@@ -101,6 +98,9 @@ typedef struct tnri_product {
 /* Blocks for a product of that size, none 0. Pure. Sums are cut at kc, which k alone decides. */
 tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel, tnr_dtype dtype, int64_t m, int64_t n,
                                                int64_t k);
+
+/* So many bytes of rows are packed at once where all columns are near, by a kernel of that depth. */
+int64_t tnri_product_rows_bytes(int64_t depth);
 
 /*
  * Scratch with which tnri_product_run makes every product of up to m x n x k, none 0, whose operands are packed, on `lanes` lanes,

@@ -65,6 +65,7 @@ void tnri_panel_tile(const tnri_round *r, const int64_t *in_c, int rows, tnri_ti
     tile->rows = in_c;
     tile->m = rows;
     tile->unit = tnri_offsets_unit(in_c, rows);
+    tile->next_lines = 0;
 }
 
 /* ---- The macro-kernel ------------------------------------------------------------------------------------------------------------ */
@@ -94,12 +95,13 @@ void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int6
     const int nr = kernel->nr;
     const int64_t tiles = (end - begin + nr - 1) / nr;
     const int64_t bytes = next != NULL ? kernel->mr * r->depth * (int64_t)r->element : 0;
-    const int64_t share = (bytes / tiles + TNRI_PRODUCT_LINE - 1) / TNRI_PRODUCT_LINE * TNRI_PRODUCT_LINE;
+    const int64_t times = tiles * ((r->depth + TNRI_PRODUCT_FETCH_STEPS - 1) / TNRI_PRODUCT_FETCH_STEPS);
+    const int64_t lines = (bytes / TNRI_PRODUCT_LINE + times - 1) / times;
+    const int64_t share = times / tiles * lines * TNRI_PRODUCT_LINE; /* of a tile */
+    tile->next = (uintptr_t)next;
     int64_t fetched = 0;
     for (int64_t j = begin; j < end; j += nr) {
-        for (int64_t to = fetched + share; fetched < to && fetched < bytes; fetched += TNRI_PRODUCT_LINE) {
-            __builtin_prefetch(next + fetched, 0, 2);
-        }
+        tile->next_lines = fetched < bytes ? (int)lines : 0;
         take_columns(r, block, j, tile);
         if (block->in_place && tile->n == nr) {
             kernel->tile_in_place(r->depth, panel, kernel->mr, columns_in_place(r, block, j), block->b_row,
@@ -107,6 +109,8 @@ void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int6
         } else {
             kernel->tile(r->depth, panel, packed_columns(r, block, j), tile, &r->finish);
         }
+        tile->next += (uintptr_t)share;
+        fetched += share;
     }
 }
 

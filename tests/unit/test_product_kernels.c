@@ -449,7 +449,7 @@ static void test_blocked_product(void **state)
     (void)state;
     assert_true(check_sizes(BLOCKED, 40, 200) == 800);
     assert_true(check_sizes(BLOCKED, 3, 200) == 800);
-    /* Past every block boundary, on either side: depth 256, and some rows and columns. */
+    /* Past every block boundary, on either side: depths 256 and 512, and some rows and columns. */
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 301, 9, 300));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 1030, 5, 7));
@@ -458,6 +458,8 @@ static void test_blocked_product(void **state)
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 29, 300, 259));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 5, 2117, 258));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 257, 33, 517));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 31, 270, 512));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 100, 140, 1027));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 2, 4200, 17));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 130, 130, 16));
     }

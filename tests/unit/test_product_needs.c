@@ -165,9 +165,10 @@ static void no_call_is_told_more_lanes_than_the_most(void **state)
 static void no_tile_takes_more_than_was_told(void **state)
 {
     (void)state;
+    const int depth = tnri_product_kernel_of(tnri_isa_best(), TNR_F64)->depth;
     for (int mr = 2; mr <= TNRI_PRODUCT_TILE; mr += 2) {
         for (int nr = 1; nr <= TNRI_PRODUCT_TILE; nr++) {
-            const tnri_product_kernel kernel = {.mr = mr, .nr = nr, .step = 2};
+            const tnri_product_kernel kernel = {.mr = mr, .nr = nr, .step = 2, .depth = depth};
             static const int64_t extents[] = {1, 47, 48, 49, 96, 97, 480, 1000, 5000};
             for (size_t i = 0; i < 81; i++) {
                 const int64_t m = extents[i / 9];

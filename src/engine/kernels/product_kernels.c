@@ -9,6 +9,7 @@
 #if VECTOR_BYTES == 64
 #define TILE_VECTORS 3
 #define TILE_COLUMNS 8
+#define TILE_DEPTH 512
 #elif VECTOR_BYTES == 32
 #define TILE_VECTORS 3
 #define TILE_COLUMNS 4
@@ -18,6 +19,10 @@
 #else
 #define TILE_VECTORS 2
 #define TILE_COLUMNS 4
+#endif
+
+#ifndef TILE_DEPTH
+#define TILE_DEPTH 256
 #endif
 
 /* For fewer rows than a vector has elements. */
@@ -87,7 +92,7 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
 /* clang-format off */
 #define KERNEL(dtype, type, real, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
+                                    VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), TILE_DEPTH, PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
                                     PICK_##dtype(gathered_##dtype), PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \

@@ -35,6 +35,8 @@ typedef struct tnri_finish {
     tnr_c64 alpha, beta; /* as the dtype rounds them; real for real dtypes */
 } tnri_finish;
 
+#define TNRI_PRODUCT_FETCH_STEPS 16
+
 /* A tile's place in the result. Steps and offsets in elements. */
 typedef struct tnri_tile {
     void *c;                /* offsets count from here */
@@ -42,6 +44,8 @@ typedef struct tnri_tile {
     const int64_t *columns; /* offset of each column */
     int m, n;               /* live rows and columns: what is beyond is not written */
     bool unit;              /* the rows are neighbours */
+    uintptr_t next;         /* what is fetched from here on meanwhile is for later tiles: */
+    int next_lines;         /* so many cache lines for every TNRI_PRODUCT_FETCH_STEPS of k, or part of them */
 } tnri_tile;
 
 /*
@@ -70,6 +74,7 @@ typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
     int step;   /* elements of a vector */
     int few;    /* elements of 16 bytes */
+    int depth;  /* kc: products that are summed before they are put into c */
     /* From packed micro-panels. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
     /* The same from operands in place, rows of a being neighbours: all mr rows and all nr columns are read. NULL: not offered. */

@@ -6,10 +6,17 @@
  */
 #define VEC_LANES ((int)(sizeof(VEC) / sizeof(REAL)))
 
-/* sums = a times b over k. Steps in REALs, but for b_column: from column to column. */
+/* How long before the last step of k a tile's elements of c are fetched: any earlier, and operands would push them out again. */
+#define LATE (3 * TNRI_PRODUCT_FETCH_STEPS)
+
+/*
+ * sums = a times b over k. Steps in REALs, but for b_column: from column to column. `tile`, unless NULL, is the one whose elements of c are
+ * to be there when the sums are.
+ */
 static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
                                                      fetch_ahead ahead, int64_t k, const REAL *a, int64_t a_step,
-                                                     const REAL *b, int64_t b_row, int64_t b_column)
+                                                     const REAL *b, int64_t b_row, int64_t b_column,
+                                                     const tnri_tile *tile)
 {
     UNROLL
     for (int j = 0; j < nr; ++j) {
@@ -18,27 +25,42 @@ static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * 
             sums[j][i] = (VEC){0};
         }
     }
-    for (int64_t p = 0; p < k; ++p) {
-        VEC rows[2 * TILE_VECTORS];
-        UNROLL
-        for (int i = 0; i < mv; ++i) {
-            rows[i] = *(const LOOSE *)(const void *)(a + i * VEC_LANES);
-        }
-        if (ahead == FETCH_B) {
-            __builtin_prefetch((const void *)((uintptr_t)b + 512), 0, 3);
-        } else if (ahead == FETCH_ROWS) { /* the next, of the same column */
-            __builtin_prefetch((const void *)((uintptr_t)a + (uintptr_t)mv * sizeof(VEC)), 0, 3);
-        }
-        UNROLL
-        for (int j = 0; j < nr; ++j) {
-            const VEC value = SPREAD(VEC, b[j / PARTS * b_column + j % PARTS]);
-            UNROLL
-            for (int i = 0; i < mv; ++i) {
-                sums[j][i] = FUSE(rows[i], value, sums[j][i]);
+    const int64_t whole = k / TNRI_PRODUCT_FETCH_STEPS * TNRI_PRODUCT_FETCH_STEPS;
+    const int64_t late = whole > LATE ? whole - LATE : 0;
+    uintptr_t next = tile != NULL ? tile->next : 0;
+    for (int64_t p = 0; p < k;) {
+        int64_t stop = k;
+        if (tile != NULL) {
+            stop = p + TNRI_PRODUCT_FETCH_STEPS < k ? p + TNRI_PRODUCT_FETCH_STEPS : k;
+            for (int i = 0; i < tile->next_lines; ++i, next += 64) {
+                __builtin_prefetch((const void *)next, 0, 2);
+            }
+            if (p == late) {
+                NAME(fetch_tile)(tile);
             }
         }
-        a += a_step;
-        b += b_row;
+        for (; p < stop; ++p) {
+            VEC rows[2 * TILE_VECTORS];
+            UNROLL
+            for (int i = 0; i < mv; ++i) {
+                rows[i] = *(const LOOSE *)(const void *)(a + i * VEC_LANES);
+            }
+            if (ahead == FETCH_B) {
+                __builtin_prefetch((const void *)((uintptr_t)b + 512), 0, 3);
+            } else if (ahead == FETCH_ROWS) { /* the next, of the same column */
+                __builtin_prefetch((const void *)((uintptr_t)a + (uintptr_t)mv * sizeof(VEC)), 0, 3);
+            }
+            UNROLL
+            for (int j = 0; j < nr; ++j) {
+                const VEC value = SPREAD(VEC, b[j / PARTS * b_column + j % PARTS]);
+                UNROLL
+                for (int i = 0; i < mv; ++i) {
+                    sums[j][i] = FUSE(rows[i], value, sums[j][i]);
+                }
+            }
+            a += a_step;
+            b += b_row;
+        }
     }
 }
 
@@ -143,6 +165,7 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
     }
 }
 
+#undef LATE
 #undef VEC_LANES
 #undef VEC
 #undef LOOSE

@@ -17,6 +17,22 @@
 #define MR (TILE_VECTORS * STEP)
 #define NR (TILE_COLUMNS / PARTS)
 
+/* Lines of c that a tile is put into. */
+static inline ALWAYS_INLINE void NAME(fetch_tile)(const tnri_tile *tile)
+{
+    if (tile->unit) {
+        const char *rows = (const char *)((const T *)tile->c + tile->rows[0]);
+        const int64_t bytes = tile->m * (int64_t)sizeof(T);
+        for (int j = 0; j < tile->n; ++j) {
+            const char *column = rows + tile->columns[j] * (int64_t)sizeof(T);
+            for (int64_t at = 0; at < bytes; at += 64) {
+                __builtin_prefetch(column + at, 1, 3);
+            }
+            __builtin_prefetch(column + bytes - 1, 1, 3);
+        }
+    }
+}
+
 #define VECTORS(x) NAME(x)
 #define SWAP(v) REAL_NAME(SWAPPED)(v)
 #define FUSE(x, y, sum) REAL_NAME(FUSED)(x, y, sum)
@@ -90,14 +106,7 @@ static inline ALWAYS_INLINE void NAME(one_tile)(int mv, fetch_ahead ahead, int64
                                                 const tnri_finish *finish)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    if (tile->unit) { /* to be there when the sums are */
-        const T *c = (const T *)tile->c + tile->rows[0];
-        for (int j = 0; j < tile->n; ++j) {
-            __builtin_prefetch(c + tile->columns[j], 1, 3);
-            __builtin_prefetch(c + tile->columns[j] + tile->m - 1, 1, 3);
-        }
-    }
-    NAME(accumulate)(sums, mv, TILE_COLUMNS, ahead, k, a, a_step, b, b_row, b_column);
+    NAME(accumulate)(sums, mv, TILE_COLUMNS, ahead, k, a, a_step, b, b_row, b_column, tile);
     if (tile->unit && tile->m == mv * STEP && tile->n == NR) {
         NAME(finish_unit)(sums, mv, TILE_COLUMNS, (REAL *)tile->c + tile->rows[0] * PARTS, tile->columns, 0, finish);
     } else {
@@ -140,7 +149,7 @@ static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     NAME(accumulate)
     (sums, mv, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS, NULL);
     NAME(finish_unit)(sums, mv, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
 }
 
@@ -151,7 +160,7 @@ static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, 
     const int64_t i = g->m - STEP;
     NAME(accumulate)
     (sums, 1, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS, NULL);
     int64_t rows[MR];
     int64_t columns[NR];
     for (int r = 0; r < STEP; ++r) {
@@ -160,7 +169,7 @@ static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, 
     for (int q = 0; q < nr / PARTS; ++q) {
         columns[q] = (j + q) * g->c_column;
     }
-    const tnri_tile tile = {g->c, rows, columns, STEP, nr / PARTS, true};
+    const tnri_tile tile = {g->c, rows, columns, STEP, nr / PARTS, true, 0, 0};
     NAME(finish_some)(sums, 1, nr, STEP - rest, &tile, &g->finish);
 }
 
@@ -204,7 +213,7 @@ static inline ALWAYS_INLINE void NAME(low_columns)(const tnri_gemm *g, int64_t j
         REAL_NAME(low_vector) sums[TILE_COLUMNS][2 * TILE_VECTORS];
         NAME(low_accumulate)
         (sums, 1, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-         (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS);
+         (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS, NULL);
         NAME(low_finish_unit)
         (sums, 1, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
     }

@@ -199,55 +199,90 @@ static void NAME(by_rows)(const tnri_gemm *g)
     }
 }
 
-#if KIND == KIND_REAL
-/* a times the value that is in all elements of `values`, or that and what is there, fused. */
-static inline ALWAYS_INLINE VEC NAME(outer_vector)(bool add, const REAL *a, VEC values, const REAL *there)
+/* What an element of b multiplies rows by; of complex numbers, the rows as they are and with their parts exchanged. */
+typedef struct NAME(factor) {
+    VEC straight;
+#if KIND == KIND_COMPLEX
+    VEC crossed;
+#endif
+} NAME(factor);
+
+static inline ALWAYS_INLINE NAME(factor) NAME(factor_of)(const REAL *b, const tnri_finish *finish)
 {
-    const VEC rows = *(const LOOSE *)(const void *)a;
-    return add ? NAME(FUSED)(rows, values, *(const LOOSE *)(const void *)there) : rows * values;
+#if KIND == KIND_COMPLEX
+    const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
+    const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
+    return (NAME(factor)){NAME(pairs)(b[0], sign_a * b[0]), NAME(pairs)(-sign_a * sign_b * b[1], sign_b * b[1])};
+#else
+    (void)finish;
+    return (NAME(factor)){SPREAD(VEC, *b)};
+#endif
 }
 
-/* m >= LANES. The last vector may begin among what others hold: it is made before these are written, and is the same. */
-static inline ALWAYS_INLINE void NAME(outer_column)(bool add, int64_t m, const REAL *a, REAL value, REAL *to)
+/* Rows times the factor, or that and what is there, fused. */
+static inline ALWAYS_INLINE VEC NAME(outer_vector)(bool add, const REAL *a, NAME(factor) factor, const REAL *there)
 {
-    const VEC values = SPREAD(VEC, value);
-    const VEC last = NAME(outer_vector)(add, a + m - LANES, values, to + m - LANES);
+    const VEC rows = *(const LOOSE *)(const void *)a;
+    const VEC straight =
+        add ? REAL_NAME(FUSED)(rows, factor.straight, *(const LOOSE *)(const void *)there) : rows * factor.straight;
+#if KIND == KIND_COMPLEX
+    return REAL_NAME(FUSED)(REAL_NAME(SWAPPED)(rows), factor.crossed, straight);
+#else
+    return straight;
+#endif
+}
+
+#define OUTER_AHEAD 1024 /* bytes of c that are fetched ahead, past the end of a page, too */
+
+/*
+ * `reals` >= LANES of a column. Where vectors do not divide them the last one begins among what others hold: it is made before these are
+ * written, and is the same.
+ */
+static inline ALWAYS_INLINE void NAME(outer_column)(bool add, int64_t reals, const REAL *a, NAME(factor) factor,
+                                                    REAL *to)
+{
+    VEC last = {0};
+    if (reals % LANES != 0) {
+        last = NAME(outer_vector)(add, a + reals - LANES, factor, to + reals - LANES);
+    }
     int64_t i = 0;
-    for (; i + 4 * LANES < m; i += 4 * LANES) {
+    for (; i + 4 * LANES <= reals; i += 4 * LANES) {
         UNROLL
         for (int v = 0; v < 4 * LANES; v += LANES) {
-            *(LOOSE *)(void *)(to + i + v) = NAME(outer_vector)(add, a + i + v, values, to + i + v);
+            __builtin_prefetch((const void *)((uintptr_t)(to + i + v) + OUTER_AHEAD), 1, 3);
+            *(LOOSE *)(void *)(to + i + v) = NAME(outer_vector)(add, a + i + v, factor, to + i + v);
         }
     }
-    for (; i + LANES < m; i += LANES) {
-        *(LOOSE *)(void *)(to + i) = NAME(outer_vector)(add, a + i, values, to + i);
+    for (; i + LANES <= reals; i += LANES) {
+        *(LOOSE *)(void *)(to + i) = NAME(outer_vector)(add, a + i, factor, to + i);
     }
-    *(LOOSE *)(void *)(to + m - LANES) = last;
+    if (reals % LANES != 0) {
+        *(LOOSE *)(void *)(to + reals - LANES) = last;
+    }
 }
-#endif
 
 /* Depth 1: each column of c by itself. Rows of a and c are neighbours, m >= STEP. */
 static void NAME(outer)(const tnri_gemm *g)
 {
-#if KIND == KIND_REAL
-    if (g->finish.plain || g->finish.add) {
-        const bool add = g->finish.add;
+    if (!g->finish.plain && !g->finish.add) {
         for (int64_t j = 0; j < g->n; ++j) {
-            REAL *to = (REAL *)g->c + j * g->c_column;
-            if (add) {
-                NAME(outer_column)(true, g->m, g->a, ((const REAL *)g->b)[j * g->b_column], to);
-            } else {
-                NAME(outer_column)(false, g->m, g->a, ((const REAL *)g->b)[j * g->b_column], to);
-            }
+            NAME(columns)(g, j, PARTS);
         }
         return;
     }
-#endif
+    const tnri_finish how = g->finish;
     for (int64_t j = 0; j < g->n; ++j) {
-        NAME(columns)(g, j, PARTS);
+        const NAME(factor) factor = NAME(factor_of)((const REAL *)g->b + j * g->b_column * PARTS, &how);
+        REAL *to = (REAL *)g->c + j * g->c_column * PARTS;
+        if (how.add) {
+            NAME(outer_column)(true, g->m * PARTS, g->a, factor, to);
+        } else {
+            NAME(outer_column)(false, g->m * PARTS, g->a, factor, to);
+        }
     }
 }
 
+#undef OUTER_AHEAD
 #undef ROWS_AT_ONCE
 #undef COLUMNS_AT_ONCE
 #undef ROW_VECTORS
