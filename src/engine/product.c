@@ -234,6 +234,8 @@ static int64_t divisor(int64_t extent, int64_t most, int64_t unit)
     return found;
 }
 
+#define LINES_FROM 4 /* that are packed at once across rows */
+
 /*
  * Where neighbours in the result are none in the operand, its neighbours come next, after so few of the former that a second-level
  * cache holds lines of both as a whole: packing reads and writes them so.
@@ -263,9 +265,32 @@ static void bring_near(tnri_product_axes *axes, const int64_t *in_operand, const
     }
 }
 
+/*
+ * Neighbours in the result are none in a, while those in a are along some other axis, which becomes the last: the former are rows of a
+ * tile, the latter lines that are packed as a whole. Not for so few of either that tiles or lines would be mostly empty.
+ */
+static bool put_across(const tnri_product_kernel *kernel, tnri_product_axes *m)
+{
+    if (m->rank < 2 || m->a[0] == 1 || m->c[0] != 1) {
+        return false;
+    }
+    int at = 1;
+    while (at < m->rank && m->a[at] != 1) {
+        ++at;
+    }
+    if (at == m->rank || m->extents[at] < LINES_FROM || m->size / m->extents[at] < kernel->step) {
+        return false;
+    }
+    for (; at + 1 < m->rank; ++at) {
+        move_axis(m, at + 1, at);
+    }
+    return true;
+}
+
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 {
     product->turned = false;
+    product->across = false;
     if (tnri_is_device(engine)) { /* which chooses when it runs */
         product->kernel = NULL;
         product->way = TNRI_PRODUCT_NOTHING;
@@ -300,8 +325,11 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_BLOCKS;
     product->blocks =
         tnri_product_choose_blocks(product->kernel, product->dtype, product->m.size, product->n.size, product->k.size);
-    const int64_t lines =
-        tnri_product_rows_bytes(product->kernel->depth) / (product->blocks.kc * TNRI_PRODUCT_LINE);
+    product->across = product->blocks.one_block && put_across(product->kernel, &product->m);
+    if (product->across) {
+        return;
+    }
+    const int64_t lines = tnri_product_rows_bytes(product->kernel->depth) / (product->blocks.kc * TNRI_PRODUCT_LINE);
     bring_near(&product->m, product->m.a, product->m.c, lines, product->kernel->mr);
     bring_near(&product->n, product->n.b, product->n.c, lines, product->kernel->nr);
 }

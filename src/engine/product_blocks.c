@@ -13,6 +13,9 @@ static int64_t block_bytes(int64_t depth) { return depth << 10; }
 static int64_t panel_bytes(int64_t depth) { return depth << 14; }
 int64_t tnri_product_rows_bytes(int64_t depth) { return depth << 9; }
 
+/* Of the micro-panels that are packed at once from lines across them. */
+static int64_t across_bytes(int64_t depth) { return 3 * tnri_product_rows_bytes(depth); }
+
 #define TABLED 4096 /* rows or columns at most, when depth is little */
 
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -53,7 +56,7 @@ static void measure(tnri_product_blocks *blocks, int64_t element, int64_t depth)
     if (blocks->one_block) {
         blocks->shared_bytes = packed_bytes(kc, blocks->nc, element, block) + offsets_bytes(blocks->nc + kc);
         blocks->lane_bytes =
-            packed_bytes(kc, blocks->rows_at_once, element, UINT64_MAX) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED);
+            packed_bytes(kc, blocks->rows_room, element, UINT64_MAX) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED);
     } else {
         blocks->shared_bytes = packed_bytes(kc, blocks->mc, element, panel) + offsets_bytes(blocks->mc + kc);
         blocks->lane_bytes = packed_bytes(kc, blocks->nc, element, block) + offsets_bytes(blocks->nc);
@@ -78,6 +81,11 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
                              ? panels * kernel->mr
                              : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
     blocks.rows_at_once = m < most ? round_up(m, kernel->mr) : most;
+    const int64_t lines =
+        (int64_t)least((uint64_t)(across_bytes(depth) / panel), TNRI_PRODUCT_ACROSS_LINE / (uint64_t)element);
+    const int64_t across = lines * kernel->mr;
+    const int64_t whole = m < across ? round_up(m, kernel->mr) : across;
+    blocks.rows_room = whole > blocks.rows_at_once ? whole : blocks.rows_at_once;
     measure(&blocks, element, depth);
     return blocks;
 }
@@ -93,12 +101,13 @@ static uint64_t most_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int
     const int64_t depth = tnri_product_kernel_of(tnri_isa_best(), dtype)->depth;
     const int64_t kc = k < depth ? round_up(k, 4) : depth;
     const uint64_t block_most = (uint64_t)block_bytes(depth);
-    const uint64_t rows_most = (uint64_t)tnri_product_rows_bytes(depth);
+    const uint64_t across_most = (uint64_t)across_bytes(depth); /* more than other rows take at once */
     /* rounded up to the tile that fits worst */
     const int64_t rows = m < TABLED - tile ? m + tile - 1 : TABLED;
     const int64_t columns = n < TABLED - tile ? n + tile - 1 : TABLED;
     const uint64_t panel = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
-    const uint64_t at_once = least(panel > rows_most ? panel : rows_most, packed_bytes(kc, rows, element, UINT64_MAX));
+    const uint64_t at_once =
+        least(panel > across_most ? panel : across_most, packed_bytes(kc, rows, element, UINT64_MAX));
     const uint64_t shared_block =
         packed_bytes(kc, columns, element, block_most) + offsets_bytes(columns + kc) +
         (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));

@@ -51,6 +51,7 @@ typedef struct tnri_product_blocks {
     bool one_block; /* of all columns, which lanes share; else they share a panel of rows */
     int64_t mc, kc, nc;
     int64_t rows_at_once;  /* that a lane packs, where there is one block */
+    int64_t rows_room;     /* and for how many it has room: those that are packed across */
     uint64_t shared_bytes; /* what lanes share: b's block, or a's panel, and offsets */
     uint64_t lane_bytes;   /* of one lane: micro-panels of a and offsets along m, or a block of b and offsets along n */
 } tnri_product_blocks;
@@ -66,6 +67,9 @@ typedef struct tnri_product_blocks {
 
 /* Rows whose offsets a lane has at hand. */
 #define TNRI_PRODUCT_ROWS_TABLED 512
+
+/* Bytes of a line across micro-panels: a few of a cache's, which come faster. */
+#define TNRI_PRODUCT_ACROSS_LINE 256
 
 static inline uint64_t tnri_product_lines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -85,6 +89,8 @@ typedef struct tnri_product {
     /* Set by tnri_product_prepare. */
     tnri_product_way way;
     bool turned; /* a and b, and with them m and n, have changed places */
+    bool
+        across; /* a's neighbours are along the last axis of m, those of the result are not (product_shared_across.c) */
     const tnri_product_kernel *kernel;
     tnri_gemm_kernel items_kernel;
     tnri_product_blocks blocks;

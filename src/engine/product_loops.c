@@ -106,7 +106,9 @@ static void pack_shared(void *context, int64_t piece)
 static void multiply(void *context, int64_t piece)
 {
     const tnri_round *r = context;
-    if (r->blocks->one_block) {
+    if (r->product->across && r->blocks->one_block) {
+        tnri_shared_across_multiply(context, piece);
+    } else if (r->blocks->one_block) {
         tnri_shared_block_multiply(context, piece);
     } else {
         tnri_shared_panel_multiply(context, piece);

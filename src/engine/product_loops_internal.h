@@ -4,6 +4,7 @@
  *
  *   product_loops.c          rounds: items of the batch, panels of rows, parts of k; who packs and multiplies in each
  *   product_shared_block.c   one round where all columns are one block, which the lanes share
+ *   product_shared_across.c  the same where neighbours in a are none in the result
  *   product_shared_panel.c   one round where they share a panel of rows, and each has blocks of columns of its own
  *   product_macro.c          one micro-panel of rows by a block of columns, and what both kinds of rounds pack alike
  */
@@ -57,6 +58,7 @@ static inline char *tnri_round_lane_room(const tnri_round *r, int64_t piece)
 
 void tnri_shared_block_pack(void *context, int64_t piece);
 void tnri_shared_block_multiply(void *context, int64_t piece);
+void tnri_shared_across_multiply(void *context, int64_t piece); /* after tnri_shared_block_pack */
 void tnri_shared_panel_pack(void *context, int64_t piece);
 void tnri_shared_panel_multiply(void *context, int64_t piece);
 

@@ -100,7 +100,7 @@ void tnri_shared_block_multiply(void *context, int64_t piece)
     lane_rows rows = {.r = r, .packed = tnri_round_lane_room(r, piece)};
     int64_t *in_a =
         (int64_t *)(void *)(rows.packed +
-                            tnri_product_lines((uint64_t)(r->blocks->rows_at_once * r->blocks->kc) * r->element));
+                            tnri_product_lines((uint64_t)(r->blocks->rows_room * r->blocks->kc) * r->element));
     int64_t *in_c = in_a + TNRI_PRODUCT_ROWS_TABLED;
     rows.in_a = in_a;
     rows.in_c = in_c;

@@ -542,6 +542,43 @@ static void check_packing(tnr_dtype dtype, int width)
     assert_int_equal(packed[(size_t)(panels * width * depth) * size], 0x5A);
 }
 
+/* Rows and their neighbours, by definition: a micro-panel for each of the latter. */
+static void check_packing_across(tnr_dtype dtype, int width)
+{
+    enum { LINES = 40, DEPTH = 12, REACH = 60000 };
+    static char from[(size_t)REACH * 16];
+    static char packed[(size_t)(LINES * DEPTH * TNRI_PRODUCT_TILE + 1) * 16];
+    const size_t size = tnr_dtype_size(dtype);
+    const char zero[16] = {0};
+    int64_t rows[TNRI_PRODUCT_TILE];
+    int64_t depths[DEPTH];
+    static bool filled;
+    for (size_t i = 0; !filled && i < sizeof from; ++i) {
+        from[i] = (char)catalogue_below(&numbers, 256);
+    }
+    filled = true;
+    const int live = 1 + (int)catalogue_below(&numbers, (unsigned)width);
+    const int lines = 1 + (int)catalogue_below(&numbers, LINES);
+    const int64_t depth = 1 + catalogue_below(&numbers, DEPTH);
+    for (int r = 0; r < live; ++r) {
+        rows[r] = catalogue_below(&numbers, 30000);
+    }
+    for (int64_t p = 0; p < depth; ++p) {
+        depths[p] = catalogue_below(&numbers, 29000);
+    }
+    memset(packed, 0x5A, sizeof packed);
+    engine->products->of[dtype].pack_across(packed, from, rows, live, lines, depths, depth, width);
+    for (int i = 0; i < lines; ++i) {
+        for (int64_t p = 0; p < depth; ++p) {
+            for (int r = 0; r < width; ++r) {
+                const char *found = packed + (size_t)((i * depth + p) * width + r) * size;
+                assert_memory_equal(found, r < live ? from + (size_t)(rows[r] + depths[p] + i) * size : zero, size);
+            }
+        }
+    }
+    assert_int_equal(packed[(size_t)(lines * depth * width) * size], 0x5A);
+}
+
 static void test_packing(void **state)
 {
     (void)state;
@@ -549,6 +586,7 @@ static void test_packing(void **state)
         for (int round = 0; round < 400; ++round) {
             check_packing((tnr_dtype)dtype, engine->products->of[dtype].mr);
             check_packing((tnr_dtype)dtype, engine->products->of[dtype].nr);
+            check_packing_across((tnr_dtype)dtype, engine->products->of[dtype].mr);
         }
     }
 }

@@ -56,15 +56,29 @@ typedef struct word_16 {
 typedef uint32_t quad_4 __attribute__((vector_size(16)));
 typedef uint64_t quad_8 __attribute__((vector_size(32)));
 
+/* Eight by eight are turned in registers where eight elements are a vector. */
+#if VECTOR_BYTES >= 32
+typedef uint32_t octet_4 __attribute__((vector_size(32)));
+#endif
+#if VECTOR_BYTES >= 64
+typedef uint64_t octet_8 __attribute__((vector_size(64)));
+#endif
+
 #if TNRI_HAS_F32
 #define E word_4
 #define QUAD quad_4
+#if VECTOR_BYTES >= 32
+#define OCTET octet_4
+#endif
 #define SIZED(x) x##_4
 #include "product_pack.tmpl.h"
 #endif
 #if TNRI_HAS_F64 || TNRI_HAS_C32
 #define E word_8
 #define QUAD quad_8
+#if VECTOR_BYTES >= 64
+#define OCTET octet_8
+#endif
 #define SIZED(x) x##_8
 #include "product_pack.tmpl.h"
 #endif
@@ -78,6 +92,10 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #define pack_f64 pack_8
 #define pack_c32 pack_8
 #define pack_c64 pack_16
+#define pack_across_f32 pack_across_4
+#define pack_across_f64 pack_across_8
+#define pack_across_c32 pack_across_8
+#define pack_across_c64 pack_across_16
 
 #define SUMS_REALS 2048 /* of a column of sums, on the stack */
 #define TEMPLATE "product_tile.tmpl.h"
@@ -96,7 +114,7 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
                                     PICK_##dtype(gathered_##dtype), PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
-                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), HAS_FUSED_##real}
+                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), PICK_##dtype(pack_across_##dtype), HAS_FUSED_##real}
 /* clang-format on */
 
 const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {

@@ -106,6 +106,12 @@ typedef struct tnri_product_kernel {
      */
     void (*pack)(void *to, const void *from, const int64_t *rows, int64_t count, bool unit, const int64_t *depths,
                  int64_t depth, bool unit_depth, int width);
+    /*
+     * Pack `live` rows, each with the `lines` - 1 ones that are its neighbours, as a micro-panel of `width` for the rows, one for their
+     * first neighbours, and so on.
+     */
+    void (*pack_across)(void *to, const void *from, const int64_t *rows, int live, int lines, const int64_t *depths,
+                        int64_t depth, int width);
     bool fused; /* sums of products: one rounding per step */
 } tnri_product_kernel;
 

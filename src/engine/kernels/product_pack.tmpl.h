@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packing of elements of one size: E a word that may alias, QUAD a vector of four or undefined, SIZED(x) the suffix. See product_kernels.h. */
+/* Packing of elements of one size: E a word that may alias, QUAD a vector of four, OCTET one of eight, each of them or undefined, SIZED(x) the suffix. See product_kernels.h. */
 
 /* Whole micro-panels side by side, all of whose rows are neighbours: the rows of one k at a time, for lines are read once then. */
 static inline ALWAYS_INLINE void SIZED(pack_runs)(char *to, const E *from, const int64_t *depths, int64_t depth,
@@ -222,6 +222,103 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
     }
 }
 
+#ifdef OCTET
+/* Eight rows' lines of eight elements each, turned; the next of them, `ahead` elements on, are asked for. */
+static inline ALWAYS_INLINE void SIZED(turn_octet)(E *to, int64_t panel, const E *from, const int64_t *rows,
+                                                   int64_t ahead)
+{
+    OCTET x[8];
+    OCTET y[8];
+    UNROLL
+    for (int i = 0; i < 8; ++i) {
+        memcpy(&x[i], from + rows[i], sizeof x[i]);
+        __builtin_prefetch((const void *)((uintptr_t)(from + rows[i]) + (uintptr_t)ahead * sizeof(E)), 0, 3);
+    }
+    UNROLL
+    for (int i = 0; i < 8; i += 2) { /* y: elements 0 2 4 6 of a pair of rows; 1 3 5 7 */
+        y[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        y[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    UNROLL
+    for (int i = 0; i < 8; i += 4) { /* of four rows: elements 0 4; 1 5; 2 6; 3 7 */
+        UNROLL
+        for (int odd = 0; odd < 2; ++odd) {
+            x[i + odd] = __builtin_shufflevector(y[i + odd], y[i + 2 + odd], 0, 1, 8, 9, 4, 5, 12, 13);
+            x[i + 2 + odd] = __builtin_shufflevector(y[i + odd], y[i + 2 + odd], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < 4; ++i) {
+        y[i] = __builtin_shufflevector(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        y[i + 4] = __builtin_shufflevector(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    UNROLL
+    for (int i = 0; i < 8; ++i) {
+        memcpy(to + i * panel, &y[i], sizeof y[i]);
+    }
+}
+#endif
+
+#ifdef QUAD
+/* Four rows by `lines` elements, from the `i`-th on. */
+static inline ALWAYS_INLINE void SIZED(turn_quads)(E *to, int64_t panel, const E *from, const int64_t *rows, int i,
+                                                   int lines)
+{
+    for (; i + 4 <= lines; i += 4) {
+        E *const targets[4] = {to + i * panel, to + (i + 1) * panel, to + (i + 2) * panel, to + (i + 3) * panel};
+        SIZED(turn)(targets, from + rows[0] + i, from + rows[1] + i, from + rows[2] + i, from + rows[3] + i);
+    }
+    for (; i < lines; ++i) {
+        for (int r = 0; r < 4; ++r) {
+            to[i * panel + r] = from[rows[r] + i];
+        }
+    }
+}
+#endif
+
+static void SIZED(pack_across)(void *packed, const void *elements, const int64_t *rows, int live, int lines,
+                               const int64_t *depths, int64_t depth, int width)
+{
+    E *restrict to = packed;
+    const E *restrict from = elements;
+    const int64_t panel = (int64_t)width * depth;
+    if (live < width) {
+        memset(to, 0, (size_t)(lines * panel) * sizeof(E));
+    }
+    int r = 0;
+#ifdef OCTET
+    for (; r + 8 <= live; r += 8) {
+        for (int64_t p = 0; p < depth; ++p) {
+            const int64_t ahead = depths[p + 8 < depth ? p + 8 : depth - 1] - depths[p];
+            E *at = to + p * width + r;
+            int i = 0;
+            for (; i + 8 <= lines; i += 8) {
+                SIZED(turn_octet)(at + i * panel, panel, from + depths[p] + i, rows + r, ahead);
+            }
+            SIZED(turn_quads)(at, panel, from + depths[p], rows + r, i, lines);
+            SIZED(turn_quads)(at + 4, panel, from + depths[p], rows + r + 4, i, lines);
+        }
+    }
+#endif
+#ifdef QUAD
+    for (; r + 4 <= live; r += 4) {
+        for (int64_t p = 0; p < depth; ++p) {
+            SIZED(turn_quads)(to + p * width + r, panel, from + depths[p], rows + r, 0, lines);
+        }
+    }
+#endif
+    for (; r < live; ++r) {
+        for (int64_t p = 0; p < depth; ++p) {
+            const E *line = from + rows[r] + depths[p];
+            E *at = to + p * width + r;
+            for (int i = 0; i < lines; ++i) {
+                at[i * panel] = line[i];
+            }
+        }
+    }
+}
+
 #undef E
 #undef QUAD
+#undef OCTET
 #undef SIZED
