@@ -58,8 +58,9 @@ static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * 
                     sums[j][i] = FUSE(rows[i], value, sums[j][i]);
                 }
             }
-            a += a_step;
-            b += b_row;
+            /* not as pointers: the last step leaves the operands */
+            a = (const REAL *)((uintptr_t)a + (uintptr_t)a_step * sizeof(REAL));
+            b = (const REAL *)((uintptr_t)b + (uintptr_t)b_row * sizeof(REAL));
         }
     }
 }

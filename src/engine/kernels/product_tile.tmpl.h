@@ -283,6 +283,9 @@ static void NAME(gathered)(const tnri_gemm *g)
     near.a = rows;
     near.a_row = 1;
     near.a_column = g->m;
+    near.b_row = g->k == 1 ? 0 : g->b_row; /* means nothing then */
+    near.b_column = g->n == 1 ? 0 : g->b_column;
+    near.c_column = g->n == 1 ? 0 : g->c_column;
 #if VECTOR_BYTES > 16
     if (g->m < STEP) {
         NAME(low)(&near);
