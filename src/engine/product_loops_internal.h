@@ -12,7 +12,10 @@
 
 #include "product_internal.h"
 
-/* Up to this depth c is most of what is read and written, and is taken column by column, so that its lines come in order. */
+/*
+ * Up to this depth c is most of what is read and written, and is taken column by column where its rows are neighbours, so that its lines
+ * come in order.
+ */
 #define TNRI_PRODUCT_SHALLOW 64
 
 /* Columns of one block, with b's elements for this part of k: packed, or in place. */
@@ -86,7 +89,7 @@ void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int6
                        const char *panel, const char *next, tnri_tile *tile);
 
 /*
- * All packed micro-panels of so many rows, with these offsets in c, by such columns, column by column. They should be in a second-level
+ * All packed micro-panels of so many rows, neighbours with these offsets in c, by such columns, column by column. They should be in a second-level
  * cache.
  */
 void tnri_macro_kernel_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,

@@ -128,18 +128,12 @@ void tnri_macro_kernel_down(const tnri_round *r, const tnri_column_block *block,
     const tnri_product_kernel *kernel = r->kernel;
     const int64_t bytes = kernel->mr * r->depth * (int64_t)r->element;
     tnri_tile tile;
-    tnri_panel_tile(r, in_c, (int)rows, &tile);
-    const bool all_unit = tile.unit;
+    tnri_panel_tile(r, in_c, 1, &tile); /* of neighbours */
     for (int64_t j = begin; j < end; j += kernel->nr) {
         const char *panel = packed;
         for (int64_t at = 0; at < rows; at += tile.m, panel += bytes) {
-            const int count = tnri_panel_rows(kernel, rows - at);
-            if (all_unit) {
-                tile.rows = in_c + at;
-                tile.m = count;
-            } else {
-                tnri_panel_tile(r, in_c + at, count, &tile);
-            }
+            tile.rows = in_c + at;
+            tile.m = tnri_panel_rows(kernel, rows - at);
             multiply_tile(r, block, j, panel, &tile);
         }
     }

@@ -87,6 +87,7 @@ void tnri_shared_panel_multiply(void *context, int64_t piece)
         return;
     }
     const int64_t blocks = (end - begin + nc - 1) / nc;
+    const bool down = r->depth <= TNRI_PRODUCT_SHALLOW && tnri_offsets_unit(r->in_c, r->rows);
     for (int64_t at = 0; at < blocks; ++at) {
         int64_t from;
         int64_t to;
@@ -95,7 +96,7 @@ void tnri_shared_panel_multiply(void *context, int64_t piece)
         tnri_product_offsets(n, n->b, n->c, begin + from, block.count, in_b, in_c);
         tnri_block_plan(r, &block);
         tnri_block_pack(r, &block, 0, block.count);
-        if (r->depth <= TNRI_PRODUCT_SHALLOW) {
+        if (down) {
             multiply_block_down(r, &block, panel_begin, panel_end);
         } else {
             multiply_block(r, &block, panel_begin, panel_end);
