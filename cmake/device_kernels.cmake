@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The kernels of src/cuda/kernels: their text, which NVRTC compiles at run time, and, where there is nvcc, an image of each module
+# The kernels of src/cuda/kernels: their text, which NVRTC compiles at run time, and, where nvcc works, an image of each module
 # for TENURE_CUDA_ARCHITECTURES. Appends to cuda_sources.
 
 set(kernel_folder "${PROJECT_SOURCE_DIR}/src/cuda/kernels")
@@ -22,6 +22,7 @@ add_custom_command(OUTPUT "${kernel_made}/kernel_texts.c"
     DEPENDS ${kernel_files} "${PROJECT_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
 list(APPEND cuda_sources "${kernel_made}/kernel_texts.c")
 
+set(nvcc_works FALSE)
 if(CUDAToolkit_NVCC_EXECUTABLE AND TENURE_CUDA_ARCHITECTURES)
     set(targets "")
     foreach(architecture IN LISTS TENURE_CUDA_ARCHITECTURES)
@@ -29,6 +30,18 @@ if(CUDAToolkit_NVCC_EXECUTABLE AND TENURE_CUDA_ARCHITECTURES)
     endforeach()
     list(GET TENURE_CUDA_ARCHITECTURES -1 newest) # and text that newer ones compile when it is loaded
     list(APPEND targets "-gencode=arch=compute_${newest},code=compute_${newest}")
+    # It needs a C++ compiler of the host's, and may not know these architectures.
+    file(WRITE "${kernel_made}/probe.cu" "__global__ void probe() {}\n")
+    execute_process(COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++17 -fatbin ${targets} -o "${kernel_made}/probe.fatbin"
+            "${kernel_made}/probe.cu"
+        RESULT_VARIABLE nvcc_result OUTPUT_VARIABLE nvcc_says ERROR_VARIABLE nvcc_says)
+    if(nvcc_result EQUAL 0)
+        set(nvcc_works TRUE)
+    else()
+        message(STATUS "nvcc does not compile here, kernels are left to NVRTC when a program runs: ${nvcc_says}")
+    endif()
+endif()
+if(nvcc_works)
     set(images "")
     foreach(module IN LISTS kernel_modules)
         add_custom_command(OUTPUT "${kernel_made}/${module}.fatbin"

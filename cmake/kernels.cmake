@@ -15,8 +15,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
 endif()
 
 # The sets that programs built here can run here: tests know by it which one is the best, and a sanitizer's build, which goes
-# nowhere else and is slow to make, has no kernels beyond it. v2 has the baseline's vectors: such a build has none of its own.
-# It is the library itself that is asked.
+# nowhere else and is slow to make, has the best one's kernels and the baseline's, whose vectors are also v2's. It is the library
+# itself that is asked.
 set(TENURE_RUNNABLE_ISAS ${TENURE_ISAS})
 if(TENURE_HAS_X86_ISAS AND NOT CMAKE_CROSSCOMPILING)
     if(NOT DEFINED TENURE_BEST_ISA)
@@ -36,8 +36,11 @@ if(TENURE_HAS_X86_ISAS AND NOT CMAKE_CROSSCOMPILING)
     math(EXPR count "${TENURE_BEST_ISA} + 1")
     list(SUBLIST TENURE_ISAS 0 ${count} TENURE_RUNNABLE_ISAS)
     if(TENURE_SANITIZE)
-        set(TENURE_ISAS ${TENURE_RUNNABLE_ISAS})
-        list(REMOVE_ITEM TENURE_ISAS v2)
+        set(TENURE_ISAS baseline)
+        if(TENURE_BEST_ISA GREATER 1)
+            list(GET TENURE_RUNNABLE_ISAS ${TENURE_BEST_ISA} best)
+            list(APPEND TENURE_ISAS ${best})
+        endif()
     endif()
 endif()
 

@@ -16,7 +16,7 @@ foreach(part HWLOC BLIS MPI CUDA)
 endforeach()
 
 set(TENURE_CUDA_ARCHITECTURES "80;90;100" CACHE STRING
-    "Devices whose kernels are compiled with the library, where there is nvcc (the last one also as PTX); empty: none, all at run time")
+    "Devices whose kernels are compiled with the library, where nvcc works (the last one also as PTX); empty: none, all at run time")
 
 set(TENURE_VECTOR_MATH AUTO CACHE STRING "Vector exp, log, ...: AUTO (libmvec, else SLEEF, else OFF), MVEC, SLEEF, OFF (C library)")
 set_property(CACHE TENURE_VECTOR_MATH PROPERTY STRINGS AUTO MVEC SLEEF OFF)

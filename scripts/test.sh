@@ -105,7 +105,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_strin
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 if build clang-asan build-asan asan clang clang++ -DTENURE_BENCH=OFF -DTENURE_CUDA_ARCHITECTURES=; then
     # boards have builds of their own; kernels of lower instruction sets are the same source; those of devices are compiled above
-    run_tests clang-asan build-asan -LE 'install|board|slow' -E '_(baseline|x86-64-v2)$|^cuda_kernels_compile$'
+    run_tests clang-asan build-asan -LE 'install|board|slow' -E '_(baseline|x86-64-v[23])$|^cuda_kernels_compile$'
 fi
 
 stage "Clang, ThreadSanitizer, tests with threads"

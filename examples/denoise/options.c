@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "perona_malik.h"
+#include "words.h"
 
 static const char usage[] =
     " [options] INPUT.nii[.gz] OUTPUT.png\n"
@@ -34,20 +35,6 @@ enum { DEFAULT_STEPS = 10, MOST_STEPS = 100000 };
 static const double default_dt = 1.0 / 7.0;
 static const double default_kappa_part = 0.03;
 
-static bool refuse(char message[NIFTI_MESSAGE_BYTES], const char *text)
-{
-    (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s (see --help)", text);
-    return false;
-}
-
-static bool read_steps(const char *value, long *steps)
-{
-    char *end = NULL;
-    errno = 0;
-    *steps = strtol(value, &end, 10);
-    return errno == 0 && end != value && *end == '\0' && *steps >= 1 && *steps <= MOST_STEPS;
-}
-
 static bool read_positive(const char *value, double most, double *number)
 {
     char *end = NULL;
@@ -55,87 +42,55 @@ static bool read_positive(const char *value, double most, double *number)
     return end != value && *end == '\0' && isfinite(*number) && *number > 0.0 && *number <= most;
 }
 
-static bool take_option(options *o, const char *name, const char *value)
+static bool take_engine(const char *value, void *of) { return engine_choice_read(value, &((options *)of)->engine); }
+
+static bool take_steps(const char *value, void *of)
 {
-    if (strcmp(name, "--steps") == 0) {
-        return read_steps(value, &o->steps);
-    }
-    if (strcmp(name, "--kappa") == 0) {
-        return read_positive(value, HUGE_VAL, &o->kappa);
-    }
-    if (strcmp(name, "--dt") == 0) {
-        return read_positive(value, PERONA_MALIK_MAX_DT, &o->dt);
-    }
-    if (strcmp(name, "--engine") == 0) {
-        return engine_choice_read(value, &o->engine);
-    }
-    o->voxels = value;
+    long *steps = &((options *)of)->steps;
+    char *end = NULL;
+    errno = 0;
+    *steps = strtol(value, &end, 10);
+    return errno == 0 && end != value && *end == '\0' && *steps >= 1 && *steps <= MOST_STEPS;
+}
+
+static bool take_kappa(const char *value, void *of) { return read_positive(value, HUGE_VAL, &((options *)of)->kappa); }
+
+static bool take_dt(const char *value, void *of)
+{
+    return read_positive(value, PERONA_MALIK_MAX_DT, &((options *)of)->dt);
+}
+
+static bool take_voxels(const char *value, void *of)
+{
+    ((options *)of)->voxels = value;
     return *value != '\0';
 }
 
-/* The option that a word begins with, or NULL; *value when it follows in the same word. */
-static const char *find_option(const char *word, const char **value)
+static bool take_no_shared(const char *value, void *of)
 {
-    static const char *const names[] = {"--steps", "--kappa", "--dt", "--voxels", "--engine"};
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
-        const size_t length = strlen(names[n]);
-        if (strncmp(word, names[n], length) == 0 && (word[length] == '\0' || word[length] == '=')) {
-            *value = word[length] == '=' ? word + length + 1 : NULL;
-            return names[n];
-        }
-    }
-    return NULL;
+    (void)value;
+    ((options *)of)->no_shared = true;
+    return true;
 }
 
-bool options_read(int count, char **words, bool ranks, options *o, char message[NIFTI_MESSAGE_BYTES])
+/* denoise has all but the last of them, denoise-mpi all but the first. */
+static const word_option known[] = {
+    {"--engine", false, take_engine}, {"--steps", false, take_steps},   {"--kappa", false, take_kappa},
+    {"--dt", false, take_dt},         {"--voxels", false, take_voxels}, {"--no-shared", true, take_no_shared},
+};
+
+bool options_read(int count, char **list, bool ranks, options *o, char message[NIFTI_MESSAGE_BYTES])
 {
-    bool only_paths = false;
+    words paths;
     *o = (options){.steps = DEFAULT_STEPS, .dt = default_dt};
-    for (int i = 0; i < count; i++) {
-        const char *word = words[i];
-        const char *value = NULL;
-        if (only_paths || word[0] != '-' || word[1] == '\0') {
-            if (o->output != NULL) {
-                return refuse(message, "more than two paths");
-            }
-            *(o->input == NULL ? &o->input : &o->output) = word;
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            only_paths = true;
-            continue;
-        }
-        if (strcmp(word, "--help") == 0) {
-            o->help = true;
-            return true;
-        }
-        if (ranks && strcmp(word, "--no-shared") == 0) {
-            o->no_shared = true;
-            continue;
-        }
-        const char *name = find_option(word, &value);
-        if (name == NULL || (ranks && strcmp(name, "--engine") == 0)) {
-            (void)snprintf(message, NIFTI_MESSAGE_BYTES, "unknown option %.200s (see --help)", word);
-            return false;
-        }
-        if (value == NULL && ++i < count) {
-            value = words[i];
-        }
-        if (value == NULL) {
-            (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s needs a value (see --help)", name);
-            return false;
-        }
-        if (!take_option(o, name, value)) {
-            (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s: \"%.200s\" is not allowed here (see --help)", name,
-                           value);
-            return false;
-        }
+    if (!words_read(count, list, ranks ? known + 1 : known, sizeof known / sizeof known[0] - 1, o, &paths, message)) {
+        return false;
     }
-    if (o->output == NULL) {
-        return refuse(message, "needs an input and an output");
-    }
-    return o->voxels == NULL || strcmp(o->voxels, o->output) != 0 ||
-           refuse(message, "picture and voxels have one path");
+    o->input = paths.input;
+    o->output = paths.output;
+    o->help = paths.help;
+    return o->help || o->voxels == NULL || strcmp(o->voxels, o->output) != 0 ||
+           words_refuse(message, "picture and voxels have one path");
 }
 
 double options_default_kappa(double lowest, double highest)

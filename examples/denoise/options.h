@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command line of denoise and denoise-mpi: options with a value ("--name value" or "--name=value") and two paths.
- */
+/* The command line of denoise and denoise-mpi. */
 #ifndef DENOISE_OPTIONS_H
 #define DENOISE_OPTIONS_H
 
@@ -21,7 +19,7 @@ typedef struct options {
 } options;
 
 /* Read the words after a program's name; `ranks`: denoise-mpi's. True on success; else `message` holds one line. */
-bool options_read(int count, char **words, bool ranks, options *o, char message[NIFTI_MESSAGE_BYTES]);
+bool options_read(int count, char **list, bool ranks, options *o, char message[NIFTI_MESSAGE_BYTES]);
 
 /* Three hundredths of the range of values. */
 double options_default_kappa(double lowest, double highest);

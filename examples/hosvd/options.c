@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "denoise/words.h"
+
 static const char usage[] =
     "usage: hosvd [options] INPUT.nii[.gz] OUTPUT.png\n"
     "\n"
@@ -28,12 +30,6 @@ enum { MOST_EXTENT = 32767, MOST_WORKERS = 4096 }; /* a NIfTI extent has 16 bits
 
 static const double default_error = 0.05;
 
-static bool refuse(char message[NIFTI_MESSAGE_BYTES], const char *text)
-{
-    (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s (see --help)", text);
-    return false;
-}
-
 /* A number from 1 to `most` that `end_at` ends. */
 static bool read_count(const char **text, char end_at, long most, long *number)
 {
@@ -50,8 +46,17 @@ static bool read_count(const char **text, char end_at, long most, long *number)
     return true;
 }
 
-static bool read_ranks(const char *value, hosvd_options *o)
+static bool take_error(const char *value, void *of)
 {
+    double *error = &((hosvd_options *)of)->error;
+    char *end = NULL;
+    *error = strtod(value, &end);
+    return end != value && *end == '\0' && *error >= TUCKER_LEAST_ERROR && *error < 1.0;
+}
+
+static bool take_ranks(const char *value, void *of)
+{
+    hosvd_options *o = of;
     for (int mode = 0; mode < TUCKER_MODES; mode++) {
         long rank = 0;
         if (!read_count(&value, mode + 1 < TUCKER_MODES ? ',' : '\0', MOST_EXTENT, &rank)) {
@@ -63,96 +68,56 @@ static bool read_ranks(const char *value, hosvd_options *o)
     return true;
 }
 
-static bool read_error(const char *value, double *error)
+static bool take_plain(const char *value, void *of)
 {
-    char *end = NULL;
-    *error = strtod(value, &end);
-    return end != value && *end == '\0' && *error >= TUCKER_LEAST_ERROR && *error < 1.0;
+    (void)value;
+    ((hosvd_options *)of)->plain = true;
+    return true;
 }
 
-static bool take_option(hosvd_options *o, const char *name, const char *value)
+static bool take_workers(const char *value, void *of)
 {
-    if (strcmp(name, "--error") == 0) {
-        return read_error(value, &o->error);
-    }
-    if (strcmp(name, "--ranks") == 0) {
-        return read_ranks(value, o);
-    }
-    if (strcmp(name, "--workers") == 0) {
-        long workers = 0;
-        const bool good = read_count(&value, '\0', MOST_WORKERS, &workers);
-        o->workers = (int)workers;
-        return good;
-    }
-    if (strcmp(name, "--engine") == 0) {
-        return engine_choice_read(value, &o->engine);
-    }
-    o->voxels = value;
+    long workers = 0;
+    const bool good = read_count(&value, '\0', MOST_WORKERS, &workers);
+    ((hosvd_options *)of)->workers = (int)workers;
+    return good;
+}
+
+static bool take_engine(const char *value, void *of)
+{
+    return engine_choice_read(value, &((hosvd_options *)of)->engine);
+}
+
+static bool take_voxels(const char *value, void *of)
+{
+    ((hosvd_options *)of)->voxels = value;
     return *value != '\0';
 }
 
-/* The option that a word begins with, or NULL; *value when it follows in the same word. */
-static const char *find_option(const char *word, const char **value)
-{
-    static const char *const names[] = {"--error", "--ranks", "--workers", "--voxels", "--engine"};
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
-        const size_t length = strlen(names[n]);
-        if (strncmp(word, names[n], length) == 0 && (word[length] == '\0' || word[length] == '=')) {
-            *value = word[length] == '=' ? word + length + 1 : NULL;
-            return names[n];
-        }
-    }
-    return NULL;
-}
+static const word_option known[] = {
+    {"--error", false, take_error},     {"--ranks", false, take_ranks},   {"--plain", true, take_plain},
+    {"--workers", false, take_workers}, {"--engine", false, take_engine}, {"--voxels", false, take_voxels},
+};
 
-bool hosvd_options_read(int count, char **words, hosvd_options *o, char message[NIFTI_MESSAGE_BYTES])
+bool hosvd_options_read(int count, char **list, hosvd_options *o, char message[NIFTI_MESSAGE_BYTES])
 {
-    bool only_paths = false;
+    words paths;
     *o = (hosvd_options){.error = 0.0};
-    for (int i = 0; i < count; i++) {
-        const char *word = words[i];
-        const char *value = NULL;
-        if (only_paths || word[0] != '-' || word[1] == '\0') {
-            if (o->output != NULL) {
-                return refuse(message, "more than two paths");
-            }
-            *(o->input == NULL ? &o->input : &o->output) = word;
-        } else if (strcmp(word, "--") == 0) {
-            only_paths = true;
-        } else if (strcmp(word, "--help") == 0) {
-            o->help = true;
-            return true;
-        } else if (strcmp(word, "--plain") == 0) {
-            o->plain = true;
-        } else {
-            const char *name = find_option(word, &value);
-            if (name == NULL) {
-                (void)snprintf(message, NIFTI_MESSAGE_BYTES, "unknown option %.200s (see --help)", word);
-                return false;
-            }
-            if (value == NULL && ++i < count) {
-                value = words[i];
-            }
-            if (value == NULL) {
-                (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s needs a value (see --help)", name);
-                return false;
-            }
-            if (!take_option(o, name, value)) {
-                (void)snprintf(message, NIFTI_MESSAGE_BYTES, "%s: \"%.200s\" is not allowed here (see --help)", name,
-                               value);
-                return false;
-            }
-        }
+    if (!words_read(count, list, known, sizeof known / sizeof known[0], o, &paths, message)) {
+        return false;
     }
-    if (o->output == NULL) {
-        return refuse(message, "needs an input and an output");
+    o->input = paths.input;
+    o->output = paths.output;
+    o->help = paths.help;
+    if (o->help) {
+        return true;
     }
     if (o->ranks_given && o->error != 0.0) {
-        return refuse(message, "--error and --ranks: one decides the other");
+        return words_refuse(message, "--error and --ranks: one decides the other");
     }
     o->error = o->error != 0.0 ? o->error : default_error;
     return o->voxels == NULL || strcmp(o->voxels, o->output) != 0 ||
-           refuse(message, "picture and voxels have one path");
+           words_refuse(message, "picture and voxels have one path");
 }
 
 bool hosvd_options_print_usage(void) { return fputs(usage, stdout) >= 0 && fflush(stdout) == 0; }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command line of hosvd: options with a value ("--name value" or "--name=value"), --plain, and two paths.
- */
+/* The command line of hosvd. */
 #ifndef HOSVD_OPTIONS_H
 #define HOSVD_OPTIONS_H
 
@@ -23,7 +21,7 @@ typedef struct hosvd_options {
 } hosvd_options;
 
 /* Read the words after the program's name. True on success; else `message` holds one line. */
-bool hosvd_options_read(int count, char **words, hosvd_options *o, char message[NIFTI_MESSAGE_BYTES]);
+bool hosvd_options_read(int count, char **list, hosvd_options *o, char message[NIFTI_MESSAGE_BYTES]);
 
 /* Write the usage to standard output. */
 bool hosvd_options_print_usage(void);

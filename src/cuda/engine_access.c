@@ -142,10 +142,10 @@ tnr_status tnri_engine_keep(tnri_cuda_engine *engine, int kind, uint64_t bytes, 
             TNR_TRY(keep(engine->op, engine, kind, bytes));
             begin_batch(engine);
         } else {
-            TNR_TRY(tnri_lane_enter("scratch", engine->lane));
-            status = tnri_device_enter("scratch", engine->device);
+            TNR_TRY(tnri_lane_enter("engine", engine->lane));
+            status = tnri_device_enter("engine", engine->device);
             if (status == TNR_OK) {
-                status = tnri_device_leave(engine->device, true, keep("scratch", engine, kind, bytes));
+                status = tnri_device_leave(engine->device, true, keep("engine", engine, kind, bytes));
             }
             tnri_lane_leave(engine->lane);
             TNR_TRY(status);

@@ -79,11 +79,23 @@ static bool is_better_turned(int64_t m, int64_t n, int64_t c_row, int64_t c_colu
  * Small products read a again for every few columns, out of a second-level cache, and b once. Where b's neighbours are not along k they
  * must be near, too.
  */
-static bool is_small(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g)
+static inline bool is_small(const tnri_product_kernel *kernel, tnr_dtype dtype, const tnri_gemm *g)
 {
     const int64_t near = TNRI_PRODUCT_NEAR >> tnri_dtype_shift[dtype];
-    return g->m >= kernel->few && g->a_row == 1 && g->c_row == 1 && tnri_product_work(g->m, 1, g->k) <= near &&
+    return g->m >= kernel->few && g->c_row == 1 && tnri_product_work(g->m, 1, g->k) <= near &&
            (g->b_row == 1 || tnri_product_work(1, g->n, g->k) <= near);
+}
+
+/* Multiplications from which on it pays to gather a. */
+#define GATHERED_FROM 100
+
+/* And columns that use it. */
+#define GATHERED_FOR 3
+
+static bool is_gathered(tnr_dtype dtype, const tnri_gemm *g, int64_t work)
+{
+    return work >= GATHERED_FROM && g->n >= GATHERED_FOR && g->m <= TNRI_GATHERED_EXTENT &&
+           g->k <= TNRI_GATHERED_EXTENT && g->m * g->k <= TNRI_GATHERED_BYTES >> tnri_dtype_shift[dtype];
 }
 
 /* The kernel that makes such a product, of so much work, in place, or NULL. Steps along extents of 1 are 0. */
@@ -97,7 +109,12 @@ static inline tnri_gemm_kernel in_place_kernel(const tnri_product_kernel *kernel
         return kernel->outer;
     }
     if (is_small(kernel, dtype, g)) {
-        return g->m >= kernel->step ? kernel->small : kernel->low;
+        if (g->a_row == 1) {
+            return g->m >= kernel->step ? kernel->small : kernel->low;
+        }
+        if (is_gathered(dtype, g, work)) {
+            return kernel->gathered;
+        }
     }
     return work <= TNRI_PRODUCT_TINY ? kernel->tiny : NULL;
 }

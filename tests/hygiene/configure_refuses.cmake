@@ -60,3 +60,11 @@ foreach(line "max rank  64" "hwloc     off" "blis      off" "math      off" "mpi
         message(FATAL_ERROR "summary lacks \"${line}\":\n${output}")
     endif()
 endforeach()
+
+# An nvcc that cannot compile for what is asked stops nothing: the kernels' text is in the library.
+configure(nvcc ${absent_mpi} ${absent_hwloc} ${absent_blis} -DTENURE_CUDA_ARCHITECTURES=1)
+if(NOT result EQUAL 0)
+    message(FATAL_ERROR "a build with an nvcc that does not compile does not configure:\n${output}")
+elseif(NOT output MATCHES "\n  cuda      off\n" AND NOT output MATCHES "kernels are left to NVRTC")
+    message(FATAL_ERROR "nothing says that nvcc does not compile:\n${output}")
+endif()

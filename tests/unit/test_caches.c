@@ -64,11 +64,34 @@ static void without_a_third_level_there_is_none(void **state)
     OK(tnr_topology_destroy(&topology));
 }
 
+static void streams_beyond(uint64_t l2, uint64_t l3, uint64_t most)
+{
+    tnr_engine engine;
+    memset(&engine, 0, sizeof engine);
+    engine.l2_bytes = l2;
+    engine.l3_bytes = l3;
+    assert_false(tnri_engine_streams(&engine, 0));
+    assert_false(tnri_engine_streams(&engine, most));
+    assert_true(tnri_engine_streams(&engine, most + 8));
+    assert_true(tnri_engine_streams(&engine, UINT64_MAX));
+}
+
+static void streaming_begins_where_caches_end(void **state)
+{
+    (void)state;
+    enum { KIB = 1 << 10, MIB = 1 << 20 };
+    streams_beyond(512 * KIB, 32 * MIB, 24 * MIB);
+    streams_beyond(512 * KIB, 8 * MIB, 6 * MIB);  /* a part of one */
+    streams_beyond(2 * MIB, 260 * MIB, 24 * MIB); /* a socket's */
+    streams_beyond(1 * MIB, 0, 8 * MIB + 7);      /* none */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_third_level_is_shared_by_cores),
         cmocka_unit_test(without_a_third_level_there_is_none),
+        cmocka_unit_test(streaming_begins_where_caches_end),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -100,7 +100,7 @@ static void load(tnr_dtype dtype, const char *first, int64_t element, long doubl
     }
 }
 
-typedef enum kernel { TINY, SMALL, LOW, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
+typedef enum kernel { TINY, SMALL, LOW, GATHERED, BY_COLUMNS, BY_ROWS, OUTER, BLOCKED } kernel;
 
 static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
@@ -111,6 +111,10 @@ static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
     case SMALL:
     case LOW:
         return in_vectors;
+    case GATHERED:
+        return gemm->c_row == 1 && gemm->m >= kernels->few && gemm->m <= TNRI_GATHERED_EXTENT &&
+               gemm->k <= TNRI_GATHERED_EXTENT &&
+               gemm->m * gemm->k * (int64_t)tnr_dtype_size(dtype) <= TNRI_GATHERED_BYTES;
     case BY_COLUMNS:
         return gemm->n == 1 && gemm->a_row == 1;
     case BY_ROWS:
@@ -125,7 +129,7 @@ static bool takes(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 static void run(kernel which, tnr_dtype dtype, const tnri_gemm *gemm)
 {
     const tnri_product_kernel *kernels = &engine->products->of[dtype];
-    void (*const alone[])(const tnri_gemm *) = {kernels->tiny,       kernels->small,   kernels->low,
+    void (*const alone[])(const tnri_gemm *) = {kernels->tiny,       kernels->small,   kernels->low,  kernels->gathered,
                                                 kernels->by_columns, kernels->by_rows, kernels->outer};
     if (which != BLOCKED) {
         alone[which](gemm);
@@ -276,6 +280,15 @@ static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int round
     return taken;
 }
 
+static void test_gathering_kernel(void **state)
+{
+    (void)state;
+    assert_true(check_sizes(GATHERED, 40, 300) > 50);
+    assert_true(check_sizes(GATHERED, 9, 300) > 50);
+    assert_true(check_shapes(GATHERED, TNRI_GATHERED_EXTENT, 9, 8, 100) > 20);
+    assert_true(check_shapes(GATHERED, 8, 9, TNRI_GATHERED_EXTENT, 100) > 20);
+}
+
 /* One rounding per step where the instruction set has fused multiply and add. */
 static double fused(tnr_dtype dtype, double x, double y, double sum)
 {
@@ -400,7 +413,7 @@ static void check_order(kernel which, tnr_dtype dtype, int64_t k, tnri_finish fi
 static void test_sums_are_in_order(void **state)
 {
     (void)state;
-    static const kernel kernels[] = {TINY, SMALL, LOW, BLOCKED, BY_COLUMNS};
+    static const kernel kernels[] = {TINY, SMALL, LOW, GATHERED, BLOCKED, BY_COLUMNS};
     static const tnr_c64 zero = {0.0, 0.0};
     static const tnr_c64 one = {1.0, 0.0};
     static const tnr_c64 some = {0.7, -0.3};
@@ -408,7 +421,8 @@ static void test_sums_are_in_order(void **state)
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
         for (unsigned type = TNR_F32; type <= TNR_C64; ++type) {
             const tnr_dtype dtype = (tnr_dtype)type;
-            check_order(kernels[i], dtype, 190, make_finish(dtype, one, zero, 0));
+            const int64_t deep = kernels[i] == GATHERED ? 17 : 190 /* as it is told to */;
+            check_order(kernels[i], dtype, deep, make_finish(dtype, one, zero, 0));
             check_order(kernels[i], dtype, 13, make_finish(dtype, one, one, 1));
             check_order(kernels[i], dtype, 1, make_finish(dtype, some, zero, 2));
             check_order(kernels[i], dtype, 13, make_finish(dtype, some, one, 3));
@@ -544,9 +558,8 @@ int main(void)
 {
     numbers = catalogue_seed(31U);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiny_kernel),
-        cmocka_unit_test(test_small_kernel),
-        cmocka_unit_test(test_vector_kernels),
+        cmocka_unit_test(test_tiny_kernel),     cmocka_unit_test(test_gathering_kernel),
+        cmocka_unit_test(test_small_kernel),    cmocka_unit_test(test_vector_kernels),
         cmocka_unit_test(test_blocked_product),
     };
     const struct CMUnitTest own[] = {cmocka_unit_test(test_sums_are_in_order), cmocka_unit_test(test_packing)};

@@ -94,7 +94,7 @@ typedef uint64_t quad_8 __attribute__((vector_size(32)));
 #define KERNEL(dtype, type, real, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
                                     VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), TILE_DEPTH, PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
-                                    PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
+                                    PICK_##dtype(gathered_##dtype), PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
                                     PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), HAS_FUSED_##real}
 /* clang-format on */

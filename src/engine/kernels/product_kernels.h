@@ -65,6 +65,10 @@ typedef struct tnri_gemm {
 
 typedef void (*tnri_gemm_kernel)(const tnri_gemm *gemm);
 
+/* An operand that is gathered on the stack. */
+#define TNRI_GATHERED_BYTES 16384
+#define TNRI_GATHERED_EXTENT 128
+
 /* The kernels of one dtype. */
 typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
@@ -81,6 +85,8 @@ typedef struct tnri_product_kernel {
     /* Without packing anything: rows of a and of c are neighbours, m >= step; m >= few. */
     tnri_gemm_kernel small;
     tnri_gemm_kernel low;
+    /* The same where rows of a are no neighbours: they are gathered first. m and k to TNRI_GATHERED_EXTENT, a to TNRI_GATHERED_BYTES. */
+    tnri_gemm_kernel gathered;
     /* n is 1: rows of a are neighbours. */
     tnri_gemm_kernel by_columns;
     /* n is 1: best where elements of a and of b along k are neighbours. */

@@ -50,24 +50,53 @@ static inline ALWAYS_INLINE void NAME(fetch_tile)(const tnri_tile *tile)
 
 static void NAME(tiny)(const tnri_gemm *g);
 
-/* Rows and columns that are few, or no neighbours: by way of a tile that is whole. Rows before `skip` are not written. */
+/* Rows of a tile from `i` on that are neighbours, as many as a vector has. */
+static inline bool NAME(is_vector)(const tnri_tile *tile, int i)
+{
+    bool unit = i + STEP <= tile->m;
+    for (int r = 1; unit && r < STEP; ++r) {
+        unit = tile->rows[i + r] == tile->rows[i] + r;
+    }
+    return unit;
+}
+
+/*
+ * Rows and columns that are few, or no neighbours: by way of a tile that is whole, and vectors where a vector's rows are neighbours.
+ * Rows before `skip` are not written.
+ */
 static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, int skip,
                                                    const tnri_tile *tile, const tnri_finish *finish)
 {
     T whole[NR][MR];
     T *c = tile->c;
+    bool vectors[TILE_VECTORS]; /* whose rows go together */
+    for (int v = 0; v < mv; ++v) {
+        vectors[v] = v * STEP >= skip && NAME(is_vector)(tile, v * STEP);
+    }
     memset(whole, 0, sizeof whole); /* what is beyond is multiplied, too */
-    if (!finish->overwrite) {
+    for (int v = 0; !finish->overwrite && v < mv; ++v) {
         for (int j = 0; j < tile->n; ++j) {
-            for (int i = skip; i < tile->m; ++i) {
-                whole[j][i] = c[tile->rows[i] + tile->columns[j]];
+            const T *from = c + tile->columns[j];
+            if (vectors[v]) {
+                *(LOOSE *)(void *)(whole[j] + v * STEP) = *(const LOOSE *)(const void *)(from + tile->rows[v * STEP]);
+                continue;
+            }
+            for (int i = v * STEP < skip ? skip : v * STEP; i < (v + 1) * STEP && i < tile->m; ++i) {
+                whole[j][i] = from[tile->rows[i]];
             }
         }
     }
     NAME(finish_unit)(sums, mv, nr, (REAL *)(void *)whole, NULL, MR, finish);
-    for (int j = 0; j < tile->n; ++j) {
-        for (int i = skip; i < tile->m; ++i) {
-            c[tile->rows[i] + tile->columns[j]] = whole[j][i];
+    for (int v = 0; v < mv; ++v) {
+        for (int j = 0; j < tile->n; ++j) {
+            T *to = c + tile->columns[j];
+            if (vectors[v]) {
+                *(LOOSE *)(void *)(to + tile->rows[v * STEP]) = *(const LOOSE *)(const void *)(whole[j] + v * STEP);
+                continue;
+            }
+            for (int i = v * STEP < skip ? skip : v * STEP; i < (v + 1) * STEP && i < tile->m; ++i) {
+                to[tile->rows[i]] = whole[j][i];
+            }
         }
     }
 }
@@ -236,6 +265,31 @@ static void NAME(small)(const tnri_gemm *g)
         NAME(columns)(g, j, 1);
     }
 #endif
+}
+
+static void NAME(gathered)(const tnri_gemm *g)
+{
+    _Alignas(64) T rows[TNRI_GATHERED_BYTES / sizeof(T)];
+    int64_t in_rows[TNRI_GATHERED_EXTENT];
+    int64_t in_depth[TNRI_GATHERED_EXTENT];
+    for (int64_t i = 0; i < g->m; ++i) {
+        in_rows[i] = i * g->a_row;
+    }
+    for (int64_t p = 0; p < g->k; ++p) {
+        in_depth[p] = p * g->a_column;
+    }
+    NAME(pack)(rows, g->a, in_rows, g->m, false, in_depth, g->k, g->a_column == 1, (int)g->m);
+    tnri_gemm near = *g;
+    near.a = rows;
+    near.a_row = 1;
+    near.a_column = g->m;
+#if VECTOR_BYTES > 16
+    if (g->m < STEP) {
+        NAME(low)(&near);
+        return;
+    }
+#endif
+    NAME(small)(&near);
 }
 
 /* ---- Without vectors --------------------------------------------------------------------------------------------------------- */
