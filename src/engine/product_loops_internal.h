@@ -13,6 +13,12 @@
 
 #include "product_internal.h"
 
+/*
+ * Up to this depth c is most of what is read and written, and is taken column by column where its rows are neighbours, so that its lines
+ * come in order.
+ */
+#define TNRI_PRODUCT_SHALLOW 64
+
 /* Columns of one block, with b's elements for this part of k: packed, or in place. */
 typedef struct tnri_column_block {
     const int64_t *in_b, *in_c; /* offsets of the columns */
@@ -83,6 +89,13 @@ void tnri_panel_tile(const tnri_round *r, const int64_t *in_c, int rows, tnri_ti
 /* A packed micro-panel of rows by columns begin..end-1 of a block; `next`, unless NULL, is the one after it: it is fetched meanwhile. */
 void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
                        const char *panel, const char *next, tnri_tile *tile);
+
+/*
+ * All packed micro-panels of so many rows, neighbours with these offsets in c, by such columns, column by column. They should be in a second-level
+ * cache.
+ */
+void tnri_macro_kernel_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
+                            const char *packed, const int64_t *in_c, int64_t rows);
 
 /* The same for rows that are neighbours in a and are read in place, from `first` on. */
 void tnri_macro_kernel_in_place(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,

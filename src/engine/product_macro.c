@@ -88,6 +88,20 @@ static const char *columns_in_place(const tnri_round *r, const tnri_column_block
     return r->b + (block->in_b[j] + r->k_in_b[0]) * (int64_t)r->element;
 }
 
+/* A packed micro-panel of rows by the next columns, from j on. */
+static void multiply_tile(const tnri_round *r, const tnri_column_block *block, int64_t j, const char *panel,
+                          tnri_tile *tile)
+{
+    const tnri_product_kernel *kernel = r->kernel;
+    take_columns(r, block, j, tile);
+    if (block->in_place && tile->n == kernel->nr) {
+        kernel->tile_in_place(r->depth, panel, kernel->mr, columns_in_place(r, block, j), block->b_row, block->b_column,
+                              tile, &r->finish);
+    } else {
+        kernel->tile(r->depth, panel, packed_columns(r, block, j), tile, &r->finish);
+    }
+}
+
 void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
                        const char *panel, const char *next, tnri_tile *tile)
 {
@@ -102,15 +116,26 @@ void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int6
     int64_t fetched = 0;
     for (int64_t j = begin; j < end; j += nr) {
         tile->next_lines = fetched < bytes ? (int)lines : 0;
-        take_columns(r, block, j, tile);
-        if (block->in_place && tile->n == nr) {
-            kernel->tile_in_place(r->depth, panel, kernel->mr, columns_in_place(r, block, j), block->b_row,
-                                  block->b_column, tile, &r->finish);
-        } else {
-            kernel->tile(r->depth, panel, packed_columns(r, block, j), tile, &r->finish);
-        }
+        multiply_tile(r, block, j, panel, tile);
         tile->next += (uintptr_t)share;
         fetched += share;
+    }
+}
+
+void tnri_macro_kernel_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
+                            const char *packed, const int64_t *in_c, int64_t rows)
+{
+    const tnri_product_kernel *kernel = r->kernel;
+    const int64_t bytes = kernel->mr * r->depth * (int64_t)r->element;
+    tnri_tile tile;
+    tnri_panel_tile(r, in_c, 1, &tile); /* of neighbours */
+    for (int64_t j = begin; j < end; j += kernel->nr) {
+        const char *panel = packed;
+        for (int64_t at = 0; at < rows; at += tile.m, panel += bytes) {
+            tile.rows = in_c + at;
+            tile.m = tnri_panel_rows(kernel, rows - at);
+            multiply_tile(r, block, j, panel, &tile);
+        }
     }
 }
 

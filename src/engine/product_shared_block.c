@@ -72,6 +72,10 @@ static void multiply_packed(const lane_rows *rows)
         tnri_panel_pack(r, rows->packed, panel, rows->in_a + at, count);
         at += count;
     }
+    if (r->depth <= TNRI_PRODUCT_SHALLOW && tnri_offsets_unit(rows->in_c, rows->count)) {
+        tnri_macro_kernel_down(r, &r->columns, rows->begin, rows->end, rows->packed, rows->in_c, rows->count);
+        return;
+    }
     const size_t bytes = (size_t)(kernel->mr * r->depth) * r->element;
     const char *packed = rows->packed;
     tnri_tile tile;

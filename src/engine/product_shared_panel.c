@@ -46,6 +46,25 @@ static void multiply_block(const tnri_round *r, const tnri_column_block *block, 
     }
 }
 
+/* The same, column by column of a few micro-panels at a time. */
+static void multiply_block_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end)
+{
+    const int64_t bytes = r->kernel->mr * r->depth * (int64_t)r->element;
+    const int64_t fitting = tnri_product_rows_bytes(r->kernel->depth) / bytes;
+    const int64_t most = fitting > 1 ? fitting : 1;
+    int64_t at = 0;
+    int64_t first = 0;
+    int64_t from = begin;
+    for (int64_t panel = 0; panel < end; ++panel) {
+        first = panel == from ? at : first;
+        at += tnri_panel_rows(r->kernel, r->rows - at);
+        if (panel + 1 == from + most || panel + 1 == end) {
+            tnri_macro_kernel_down(r, block, 0, block->count, r->packed + from * bytes, r->in_c + first, at - first);
+            from = panel + 1;
+        }
+    }
+}
+
 void tnri_shared_panel_multiply(void *context, int64_t piece)
 {
     const tnri_round *r = context;
@@ -68,6 +87,7 @@ void tnri_shared_panel_multiply(void *context, int64_t piece)
         return;
     }
     const int64_t blocks = (end - begin + nc - 1) / nc;
+    const bool down = r->depth <= TNRI_PRODUCT_SHALLOW && tnri_offsets_unit(r->in_c, r->rows);
     for (int64_t at = 0; at < blocks; ++at) {
         int64_t from;
         int64_t to;
@@ -76,6 +96,10 @@ void tnri_shared_panel_multiply(void *context, int64_t piece)
         tnri_product_offsets(n, n->b, n->c, begin + from, block.count, in_b, in_c);
         tnri_block_plan(r, &block);
         tnri_block_pack(r, &block, 0, block.count);
-        multiply_block(r, &block, panel_begin, panel_end);
+        if (down) {
+            multiply_block_down(r, &block, panel_begin, panel_end);
+        } else {
+            multiply_block(r, &block, panel_begin, panel_end);
+        }
     }
 }

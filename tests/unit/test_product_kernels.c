@@ -462,6 +462,7 @@ static void test_blocked_product(void **state)
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 100, 140, 1027));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 2, 4200, 17));
         assert_true(check(BLOCKED, (tnr_dtype)dtype, 130, 130, 16));
+        assert_true(check(BLOCKED, (tnr_dtype)dtype, 555, 1110, 60)); /* rows in several strips, by several blocks */
     }
 }
 

@@ -143,6 +143,7 @@ static void packed_products_are_the_same(void **state)
         for (int64_t rest = 1; rest < 13; rest += 3) { /* last tiles of every height */
             check((tnr_dtype)dtype, 192 + rest, 101, 260, true, false, TNRI_PRODUCT_BLOCKS);
         }
+        check((tnr_dtype)dtype, 603, 1200, 60, true, false, TNRI_PRODUCT_BLOCKS); /* column by column */
     }
 }
 
