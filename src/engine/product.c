@@ -287,6 +287,42 @@ static bool put_across(const tnri_product_kernel *kernel, tnri_product_axes *m)
     return true;
 }
 
+/* Where the axis of k is along which elements of an operand are neighbours; the rank: there is none. */
+static int unit_axis(const tnri_product_axes *k, const int64_t *in_operand)
+{
+    int at = 0;
+    while (at < k->rank && in_operand[at] != 1) {
+        ++at;
+    }
+    return at;
+}
+
+#define DEPTH_RUN 16 /* of a's neighbours along k, where b's are along another axis */
+
+/*
+ * A part of k is to have runs of neighbours of both operands, else their lines would be read for a few elements each: b's axis first, if
+ * a's neighbours are not along k; else a run of a's, which divides its axis, then b's axis, then the rest.
+ */
+static void order_depth(tnri_product_axes *k)
+{
+    const int in_a = unit_axis(k, k->a);
+    const int in_b = unit_axis(k, k->b);
+    if (in_a == k->rank || in_b == k->rank || in_a == in_b) {
+        const int only = in_a < in_b ? in_a : in_b;
+        if (only < k->rank) {
+            move_axis(k, only, 0);
+        }
+        return;
+    }
+    const int64_t run = divisor(k->extents[in_a], DEPTH_RUN, 4);
+    if (run != 0 && run < k->extents[in_a] && k->rank < TNRI_PRODUCT_RANK) {
+        move_axis(k, in_a, 0);
+        move_axis(k, in_b > in_a ? in_b : in_b + 1, 1);
+        split_first(k, run);
+        move_axis(k, 2, 1); /* b's axis before the rest of a's */
+    }
+}
+
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 {
     product->turned = false;
@@ -325,6 +361,7 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_BLOCKS;
     product->blocks =
         tnri_product_choose_blocks(product->kernel, product->dtype, product->m.size, product->n.size, product->k.size);
+    order_depth(&product->k);
     product->across = product->blocks.one_block && put_across(product->kernel, &product->m);
     if (product->across) {
         return;

@@ -147,8 +147,8 @@ enum {
 _Static_assert(sizeof(stored_step) % 8 == 0 && BEFORE_BYTES % 8 == 0 && BEHIND_BYTES % 8 == 0, "all is aligned");
 
 #define AXIS_BYTES (4 * sizeof(int64_t)) /* of a group: extent and three steps */
-/* Of a product without axes, but for one more of m and of n (tnri_product_prepare). */
-#define PRODUCT_BYTES (sizeof(stored_step) + BEFORE_BYTES + BEHIND_BYTES + 4 * sizeof(int64_t) + 2 * AXIS_BYTES)
+/* Of a product without axes, but for one more of m, of n and of k (tnri_product_prepare). */
+#define PRODUCT_BYTES (sizeof(stored_step) + BEFORE_BYTES + BEHIND_BYTES + 4 * sizeof(int64_t) + 3 * AXIS_BYTES)
 #define SUM_AXIS_BYTES (3 * sizeof(int64_t)) /* extent, step, step */
 
 /* One list of a group's numbers, and where the next one is. */

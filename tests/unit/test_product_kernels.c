@@ -501,7 +501,7 @@ static void test_blis_is_refused(void **state)
     assert_int_equal(tnr_domain_close(&heap), TNR_OK);
 }
 
-/* Rows of every kind of table, in micro-panels by definition: runs whose neighbours are in the next runs, too. */
+/* Rows of every kind of table, in micro-panels by definition: runs whose neighbours are in the next runs, and runs along k, too. */
 static void check_packing(tnr_dtype dtype, int width)
 {
     enum { ROWS = 400, DEPTH = 21, REACH = 60000 };
@@ -523,12 +523,13 @@ static void check_packing(tnr_dtype dtype, int width)
     const int64_t step = catalogue_below(&numbers, 4) == 0 ? 1 : 100;
     const int64_t begin = catalogue_below(&numbers, run);
     const bool unit_depth = catalogue_below(&numbers, 3) == 0;
+    const int64_t depth_run = 1 + catalogue_below(&numbers, 3) * catalogue_below(&numbers, 6); /* neighbours along k */
     for (int64_t i = 0; i < count; ++i) {
         const int64_t at = begin + i;
         rows[i] = at % run * step + at / run % runs + at / run / runs * 37;
     }
     for (int64_t p = 0; p < depth; ++p) {
-        depths[p] = unit_depth ? 11 + p : p * 1999;
+        depths[p] = unit_depth ? 11 + p : p / depth_run * 1999 + p % depth_run;
     }
     const bool unit = tnri_offsets_panels_unit(rows, count, width);
     const int64_t panels = (count + width - 1) / width;
