@@ -97,7 +97,7 @@ static inline tnri_gemm_kernel in_place_kernel(const tnri_product_kernel *kernel
         return kernel->outer;
     }
     if (is_small(kernel, dtype, g)) {
-        return g->m >= kernel->step ? kernel->small : kernel->low;
+        return kernel->small;
     }
     return work <= TNRI_PRODUCT_TINY ? kernel->tiny : NULL;
 }
