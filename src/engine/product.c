@@ -110,7 +110,7 @@ static inline tnri_gemm_kernel in_place_kernel(const tnri_product_kernel *kernel
     }
     if (is_small(kernel, dtype, g)) {
         if (g->a_row == 1) {
-            return g->m >= kernel->step ? kernel->small : kernel->low;
+            return kernel->small;
         }
         if (is_gathered(dtype, g, work)) {
             return kernel->gathered;

@@ -10,10 +10,6 @@
 
 #include "vectors.inl.h"
 
-/* Vectors of 16 bytes, for fewer rows than the widest have elements. */
-typedef float low_vector_f32 __attribute__((vector_size(16)));
-typedef double low_vector_f64 __attribute__((vector_size(16)));
-
 /* Whether C's fma is an instruction: GCC says so by C's own macros, and of 32-bit ARM both compilers do. */
 #if defined(__FP_FAST_FMAF) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 4) != 0)
 #define FMA_IS_FAST_f32 1
@@ -30,8 +26,6 @@ typedef double low_vector_f64 __attribute__((vector_size(16)));
 #if defined(__FMA__)
 #define HAS_FUSED_f32 1
 #define HAS_FUSED_f64 1
-#define LOW_FUSED_f32(x, y, sum) (low_vector_f32)_mm_fmadd_ps((__m128)(x), (__m128)(y), (__m128)(sum))
-#define LOW_FUSED_f64(x, y, sum) (low_vector_f64)_mm_fmadd_pd((__m128d)(x), (__m128d)(y), (__m128d)(sum))
 #if defined(__AVX512F__)
 #define FUSED_f32(x, y, sum) (vector_f32)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(sum))
 #define FUSED_f64(x, y, sum) (vector_f64)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(sum))
@@ -57,8 +51,6 @@ typedef double low_vector_f64 __attribute__((vector_size(16)));
 #else
 #define FUSED_f64(x, y, sum) ((x) * (y) + (sum))
 #endif
-#define LOW_FUSED_f32(x, y, sum) ((x) * (y) + (sum))
-#define LOW_FUSED_f64(x, y, sum) ((x) * (y) + (sum))
 #endif
 /* clang-format on */
 

@@ -4,6 +4,7 @@
 
 #include "arithmetic.inl.h"
 #include "fused.inl.h"
+#include "some.inl.h"
 
 /* A register tile that fits the file of the widest vectors, with room for operands. */
 #if VECTOR_BYTES == 64
@@ -24,12 +25,6 @@
 #ifndef TILE_DEPTH
 #define TILE_DEPTH 256
 #endif
-
-/* For fewer rows than a vector has elements. */
-typedef float low_loose_f32 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double low_loose_f64 __attribute__((vector_size(16), aligned(8), may_alias));
-#define LOW_SWAPPED_f32(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
-#define LOW_SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 
 /* Real and imaginary parts change places. */
 #if VECTOR_BYTES == 64
@@ -102,16 +97,17 @@ typedef uint64_t octet_8 __attribute__((vector_size(64)));
 #define DTYPES DTYPES_FLOAT
 #include "each_dtype.inl.h"
 
+/* Rows from which on vectors are worth having: as many as one has where less than that goes without a mask. */
 #if VECTOR_BYTES > 16
-#define LOW(dtype) low_##dtype
+#define FEW(type) 2
 #else
-#define LOW(dtype) small_##dtype /* no fewer rows than a vector has */
+#define FEW(type) (VECTOR_BYTES / (int)sizeof(type))
 #endif
 
 /* clang-format off */
 #define KERNEL(dtype, type, real, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
-                                    VECTOR_BYTES / (int)sizeof(type), 16 / (int)sizeof(type), TILE_DEPTH, PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
-                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), PICK_##dtype(LOW(dtype)), \
+                                    VECTOR_BYTES / (int)sizeof(type), FEW(type), TILE_DEPTH, PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
+                                    PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
                                     PICK_##dtype(gathered_##dtype), PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
                                     PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), PICK_##dtype(pack_across_##dtype), HAS_FUSED_##real}

@@ -11,7 +11,7 @@
  * and b as twice as many real columns, the real tile makes all four products of parts, and a finish puts them together. So one
  * tile serves real and complex numbers, packing knows elements by their size alone, and conjugation is a sign at the end.
  *
- * Tiles, small, low, tiny and by_columns sum over k in order, each of the products of parts for itself, from 0, with one rounding per
+ * Tiles, small, tiny and by_columns sum over k in order, each of the products of parts for itself, from 0, with one rounding per
  * step where the instruction set has fused multiply and add (v3, v4, NEON, Cortex-M7) and with two elsewhere; alpha, beta and the two halves of a
  * complex product come after that, each with a rounding of its own. So an element is the same by each of them, and wherever it lies in
  * a tile, up to where the loops around tiles cut k (kc): with any compiler, for fusing is written (fused.inl.h). by_rows makes partial
@@ -73,7 +73,7 @@ typedef void (*tnri_gemm_kernel)(const tnri_gemm *gemm);
 typedef struct tnri_product_kernel {
     int mr, nr; /* of a tile, in elements */
     int step;   /* elements of a vector */
-    int few;    /* elements of 16 bytes */
+    int few;    /* rows from which on `small` is worth it */
     int depth;  /* kc: products that are summed before they are put into c */
     /* From packed micro-panels. */
     void (*tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish);
@@ -82,9 +82,8 @@ typedef struct tnri_product_kernel {
                           const tnri_tile *tile, const tnri_finish *finish);
     /* The end of a tile whose sums another has made: columns of `rows` reals, a complex column being two of them. */
     void (*finish)(const void *sums, int rows, const tnri_tile *tile, const tnri_finish *finish);
-    /* Without packing anything: rows of a and of c are neighbours, m >= step; m >= few. */
+    /* Without packing anything: rows of a and of c are neighbours. */
     tnri_gemm_kernel small;
-    tnri_gemm_kernel low;
     /* The same where rows of a are no neighbours: they are gathered first. m and k to TNRI_GATHERED_EXTENT, a to TNRI_GATHERED_BYTES. */
     tnri_gemm_kernel gathered;
     /* n is 1: rows of a are neighbours. */

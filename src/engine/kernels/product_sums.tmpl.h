@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of products in registers, and what becomes of them, for vectors of one length of one dtype (each_dtype.inl.h): VEC of REAL, LOOSE
- * the same at any address, SWAP(v) with real and imaginary parts exchanged, FUSE(x, y, sum) what fused.inl.h has for them, VECTORS(x) the
- * functions' names; all five are undefined at the end. `mv` vectors of rows and `nr` real columns are constants wherever these functions are inlined.
+ * Sums of products in registers, and what becomes of them, for vectors of one dtype (each_dtype.inl.h, after product_tile.tmpl.h has
+ * named VEC, LOOSE and LANES). `mv` vectors of rows and `nr` real columns are constants wherever these functions are inlined, and so
+ * is whether the last vector has `some` elements only (some.inl.h): the others are neither read nor written.
  */
-#define VEC_LANES ((int)(sizeof(VEC) / sizeof(REAL)))
+static inline ALWAYS_INLINE VEC NAME(load)(const bool some, SOME which, const REAL *from)
+{
+    if (some) {
+        return REAL_NAME(load_some)(which, from);
+    }
+    return *(const LOOSE *)(const void *)from;
+}
+
+static inline ALWAYS_INLINE void NAME(store)(const bool some, SOME which, REAL *to, VEC v)
+{
+    if (some) {
+        REAL_NAME(store_some)(which, to, v);
+    } else {
+        *(LOOSE *)(void *)to = v;
+    }
+}
 
 /* How long before the last step of k a tile's elements of c are fetched: any earlier, and operands would push them out again. */
 #define LATE (3 * TNRI_PRODUCT_FETCH_STEPS)
@@ -13,10 +28,10 @@
  * sums = a times b over k. Steps in REALs, but for b_column: from column to column. `tile`, unless NULL, is the one whose elements of c are
  * to be there when the sums are.
  */
-static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
-                                                     fetch_ahead ahead, int64_t k, const REAL *a, int64_t a_step,
-                                                     const REAL *b, int64_t b_row, int64_t b_column,
-                                                     const tnri_tile *tile)
+static inline ALWAYS_INLINE void NAME(accumulate)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
+                                                  const bool some, SOME last, fetch_ahead ahead, int64_t k,
+                                                  const REAL *a, int64_t a_step, const REAL *b, int64_t b_row,
+                                                  int64_t b_column, const tnri_tile *tile)
 {
     UNROLL
     for (int j = 0; j < nr; ++j) {
@@ -43,7 +58,7 @@ static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * 
             VEC rows[2 * TILE_VECTORS];
             UNROLL
             for (int i = 0; i < mv; ++i) {
-                rows[i] = *(const LOOSE *)(const void *)(a + i * VEC_LANES);
+                rows[i] = NAME(load)(some && i == mv - 1, last, a + i * LANES);
             }
             if (ahead == FETCH_B) {
                 __builtin_prefetch((const void *)((uintptr_t)b + 512), 0, 3);
@@ -55,7 +70,7 @@ static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * 
                 const VEC value = SPREAD(VEC, b[j / PARTS * b_column + j % PARTS]);
                 UNROLL
                 for (int i = 0; i < mv; ++i) {
-                    sums[j][i] = FUSE(rows[i], value, sums[j][i]);
+                    sums[j][i] = REAL_NAME(FUSED)(rows[i], value, sums[j][i]);
                 }
             }
             /* not as pointers: the last step leaves the operands */
@@ -65,14 +80,16 @@ static inline ALWAYS_INLINE void VECTORS(accumulate)(VEC sums[TILE_COLUMNS][2 * 
     }
 }
 
+#undef LATE
+
 #if KIND == KIND_COMPLEX
 
 /* x at the real parts, y at the imaginary ones. */
-static inline ALWAYS_INLINE VEC VECTORS(pairs)(REAL x, REAL y)
+static inline ALWAYS_INLINE VEC NAME(pairs)(REAL x, REAL y)
 {
     VEC v = {0};
     UNROLL
-    for (int i = 0; i < VEC_LANES; i += 2) {
+    for (int i = 0; i < LANES; i += 2) {
         v[i] = x;
         v[i + 1] = y;
     }
@@ -80,21 +97,22 @@ static inline ALWAYS_INLINE VEC VECTORS(pairs)(REAL x, REAL y)
 }
 
 /* scale * v */
-static inline ALWAYS_INLINE VEC VECTORS(scaled)(VEC v, VEC re, VEC im) { return v * re + SWAP(v) * im; }
+static inline ALWAYS_INLINE VEC NAME(scaled)(VEC v, VEC re, VEC im) { return v * re + REAL_NAME(SWAPPED)(v) * im; }
 
 #endif
 
 /* c = alpha * element + beta * c, where it is not simply one of them or their sum. */
-static inline ALWAYS_INLINE void VECTORS(finish_scaled)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
-                                                        REAL *const c[TILE_COLUMNS], const tnri_finish *finish)
+static inline ALWAYS_INLINE void NAME(finish_scaled)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
+                                                     const bool some, SOME last, REAL *const c[TILE_COLUMNS],
+                                                     const tnri_finish *finish)
 {
     const bool keep = finish->keep;
     const bool overwrite = finish->overwrite;
 #if KIND == KIND_COMPLEX
-    const VEC alpha_re = VECTORS(pairs)((REAL)finish->alpha.re, (REAL)finish->alpha.re);
-    const VEC alpha_im = VECTORS(pairs)(-(REAL)finish->alpha.im, (REAL)finish->alpha.im);
-    const VEC beta_re = VECTORS(pairs)((REAL)finish->beta.re, (REAL)finish->beta.re);
-    const VEC beta_im = VECTORS(pairs)(-(REAL)finish->beta.im, (REAL)finish->beta.im);
+    const VEC alpha_re = NAME(pairs)((REAL)finish->alpha.re, (REAL)finish->alpha.re);
+    const VEC alpha_im = NAME(pairs)(-(REAL)finish->alpha.im, (REAL)finish->alpha.im);
+    const VEC beta_re = NAME(pairs)((REAL)finish->beta.re, (REAL)finish->beta.re);
+    const VEC beta_im = NAME(pairs)(-(REAL)finish->beta.im, (REAL)finish->beta.im);
 #else
     const REAL alpha = (REAL)finish->alpha.re;
     const REAL beta = (REAL)finish->beta.re;
@@ -103,29 +121,31 @@ static inline ALWAYS_INLINE void VECTORS(finish_scaled)(VEC sums[TILE_COLUMNS][2
     for (int j = 0; j < nr; j += PARTS) {
         UNROLL
         for (int i = 0; i < mv; ++i) {
-            LOOSE *to = (LOOSE *)(void *)(c[j / PARTS] + i * VEC_LANES);
+            const bool part = some && i == mv - 1;
+            REAL *to = c[j / PARTS] + i * LANES;
 #if KIND == KIND_COMPLEX
-            VEC v = VECTORS(scaled)(sums[j][i], alpha_re, alpha_im);
+            VEC v = NAME(scaled)(sums[j][i], alpha_re, alpha_im);
 #else
             VEC v = sums[j][i] * alpha;
 #endif
             if (keep) {
-                v += *to;
+                v += NAME(load)(part, last, to);
             } else if (!overwrite) {
 #if KIND == KIND_COMPLEX
-                v += VECTORS(scaled)(*to, beta_re, beta_im);
+                v += NAME(scaled)(NAME(load)(part, last, to), beta_re, beta_im);
 #else
-                v += *to * beta;
+                v += NAME(load)(part, last, to) * beta;
 #endif
             }
-            *to = v;
+            NAME(store)(part, last, to, v);
         }
     }
 }
 
 /* Sums to elements, and these to c: whole vectors of neighbouring rows. */
-static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, REAL *c,
-                                                      const int64_t *columns, int64_t c_step, const tnri_finish *finish)
+static inline ALWAYS_INLINE void NAME(finish_unit)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
+                                                   const bool some, SOME last, REAL *c, const int64_t *columns,
+                                                   int64_t c_step, const tnri_finish *finish)
 {
     REAL *to[TILE_COLUMNS];
     UNROLL
@@ -135,13 +155,14 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
 #if KIND == KIND_COMPLEX
     const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
-    const VEC first = VECTORS(pairs)((REAL)1, sign_a);
-    const VEC second = VECTORS(pairs)(-sign_a * sign_b, sign_b);
+    const VEC first = NAME(pairs)((REAL)1, sign_a);
+    const VEC second = NAME(pairs)(-sign_a * sign_b, sign_b);
     UNROLL
     for (int j = 0; j < nr; j += PARTS) {
         UNROLL
         for (int i = 0; i < mv; ++i) {
-            sums[j][i] = FUSE(sums[j][i], first, SWAP(sums[j + 1][i]) * second); /* by 1 and -1: the same either way */
+            sums[j][i] = REAL_NAME(FUSED)(
+                sums[j][i], first, REAL_NAME(SWAPPED)(sums[j + 1][i]) * second); /* by 1 and -1: the same either way */
         }
     }
 #endif
@@ -150,7 +171,7 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
         for (int j = 0; j < nr; j += PARTS) {
             UNROLL
             for (int i = 0; i < mv; ++i) {
-                *(LOOSE *)(void *)(to[j / PARTS] + i * VEC_LANES) = sums[j][i];
+                NAME(store)(some && i == mv - 1, last, to[j / PARTS] + i * LANES, sums[j][i]);
             }
         }
     } else if (finish->add) {
@@ -158,18 +179,12 @@ static inline ALWAYS_INLINE void VECTORS(finish_unit)(VEC sums[TILE_COLUMNS][2 *
         for (int j = 0; j < nr; j += PARTS) {
             UNROLL
             for (int i = 0; i < mv; ++i) {
-                *(LOOSE *)(void *)(to[j / PARTS] + i * VEC_LANES) += sums[j][i];
+                const bool part = some && i == mv - 1;
+                REAL *at = to[j / PARTS] + i * LANES;
+                NAME(store)(part, last, at, NAME(load)(part, last, at) + sums[j][i]);
             }
         }
     } else {
-        VECTORS(finish_scaled)(sums, mv, nr, to, finish);
+        NAME(finish_scaled)(sums, mv, nr, some, last, to, finish);
     }
 }
-
-#undef LATE
-#undef VEC_LANES
-#undef VEC
-#undef LOOSE
-#undef SWAP
-#undef FUSE
-#undef VECTORS

@@ -13,9 +13,11 @@
 #define PARTS 1
 #endif
 #define STEP (LANES / PARTS) /* elements of a vector */
-#define LOW_ROWS (16 / (int)sizeof(T))
 #define MR (TILE_VECTORS * STEP)
 #define NR (TILE_COLUMNS / PARTS)
+
+#define SOME REAL_NAME(some)
+#define ALL REAL_NAME(FIRST)(LANES)
 
 /* Lines of c that a tile is put into. */
 static inline ALWAYS_INLINE void NAME(fetch_tile)(const tnri_tile *tile)
@@ -33,22 +35,7 @@ static inline ALWAYS_INLINE void NAME(fetch_tile)(const tnri_tile *tile)
     }
 }
 
-#define VECTORS(x) NAME(x)
-#define SWAP(v) REAL_NAME(SWAPPED)(v)
-#define FUSE(x, y, sum) REAL_NAME(FUSED)(x, y, sum)
 #include "product_sums.tmpl.h"
-#if VECTOR_BYTES > 16
-#define VECTORS(x) NAME(low_##x)
-#define VEC REAL_NAME(low_vector)
-#define LOOSE REAL_NAME(low_loose)
-#define SWAP(v) REAL_NAME(LOW_SWAPPED)(v)
-#define FUSE(x, y, sum) REAL_NAME(LOW_FUSED)(x, y, sum)
-#include "product_sums.tmpl.h"
-#endif
-#define VEC REAL_NAME(vector)
-#define LOOSE REAL_NAME(loose)
-
-static void NAME(tiny)(const tnri_gemm *g);
 
 /* Rows of a tile from `i` on that are neighbours, as many as a vector has. */
 static inline bool NAME(is_vector)(const tnri_tile *tile, int i)
@@ -62,16 +49,15 @@ static inline bool NAME(is_vector)(const tnri_tile *tile, int i)
 
 /*
  * Rows and columns that are few, or no neighbours: by way of a tile that is whole, and vectors where a vector's rows are neighbours.
- * Rows before `skip` are not written.
  */
-static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr, int skip,
+static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TILE_VECTORS], int mv, int nr,
                                                    const tnri_tile *tile, const tnri_finish *finish)
 {
     T whole[NR][MR];
     T *c = tile->c;
     bool vectors[TILE_VECTORS]; /* whose rows go together */
     for (int v = 0; v < mv; ++v) {
-        vectors[v] = v * STEP >= skip && NAME(is_vector)(tile, v * STEP);
+        vectors[v] = NAME(is_vector)(tile, v * STEP);
     }
     memset(whole, 0, sizeof whole); /* what is beyond is multiplied, too */
     for (int v = 0; !finish->overwrite && v < mv; ++v) {
@@ -81,12 +67,12 @@ static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TI
                 *(LOOSE *)(void *)(whole[j] + v * STEP) = *(const LOOSE *)(const void *)(from + tile->rows[v * STEP]);
                 continue;
             }
-            for (int i = v * STEP < skip ? skip : v * STEP; i < (v + 1) * STEP && i < tile->m; ++i) {
+            for (int i = v * STEP; i < (v + 1) * STEP && i < tile->m; ++i) {
                 whole[j][i] = from[tile->rows[i]];
             }
         }
     }
-    NAME(finish_unit)(sums, mv, nr, (REAL *)(void *)whole, NULL, MR, finish);
+    NAME(finish_unit)(sums, mv, nr, false, ALL, (REAL *)(void *)whole, NULL, MR, finish);
     for (int v = 0; v < mv; ++v) {
         for (int j = 0; j < tile->n; ++j) {
             T *to = c + tile->columns[j];
@@ -94,7 +80,7 @@ static inline ALWAYS_INLINE void NAME(finish_some)(VEC sums[TILE_COLUMNS][2 * TI
                 *(LOOSE *)(void *)(to + tile->rows[v * STEP]) = *(const LOOSE *)(const void *)(whole[j] + v * STEP);
                 continue;
             }
-            for (int i = v * STEP < skip ? skip : v * STEP; i < (v + 1) * STEP && i < tile->m; ++i) {
+            for (int i = v * STEP; i < (v + 1) * STEP && i < tile->m; ++i) {
                 to[tile->rows[i]] = whole[j][i];
             }
         }
@@ -106,11 +92,12 @@ static inline ALWAYS_INLINE void NAME(one_tile)(int mv, fetch_ahead ahead, int64
                                                 const tnri_finish *finish)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    NAME(accumulate)(sums, mv, TILE_COLUMNS, ahead, k, a, a_step, b, b_row, b_column, tile);
+    NAME(accumulate)(sums, mv, TILE_COLUMNS, false, ALL, ahead, k, a, a_step, b, b_row, b_column, tile);
     if (tile->unit && tile->m == mv * STEP && tile->n == NR) {
-        NAME(finish_unit)(sums, mv, TILE_COLUMNS, (REAL *)tile->c + tile->rows[0] * PARTS, tile->columns, 0, finish);
+        NAME(finish_unit)
+        (sums, mv, TILE_COLUMNS, false, ALL, (REAL *)tile->c + tile->rows[0] * PARTS, tile->columns, 0, finish);
     } else {
-        NAME(finish_some)(sums, mv, TILE_COLUMNS, 0, tile, finish);
+        NAME(finish_some)(sums, mv, TILE_COLUMNS, tile, finish);
     }
 }
 
@@ -143,107 +130,63 @@ static void NAME(tile_in_place)(int64_t k, const void *a, int64_t a_column, cons
 
 /* ---- Small products --------------------------------------------------------------------------------------------------------- */
 
-/* mv vectors of rows from row i on, by nr real columns from column j on. */
-static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64_t j, int mv, int nr)
+/* mv vectors of rows from row i on, the last of which may have some only, by nr real columns from column j on. */
+static inline ALWAYS_INLINE void NAME(part)(const tnri_gemm *g, int64_t i, int64_t j, int mv, int nr, const bool some,
+                                            SOME last)
 {
     VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
     NAME(accumulate)
-    (sums, mv, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
+    (sums, mv, nr, some, last, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
      (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS, NULL);
-    NAME(finish_unit)(sums, mv, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
+    NAME(finish_unit)
+    (sums, mv, nr, some, last, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
 }
 
-/* The last rows, fewer than a vector's, as the end of a vector that begins before them. */
-static inline ALWAYS_INLINE void NAME(last_rows)(const tnri_gemm *g, int64_t j, int nr, int rest)
+static inline ALWAYS_INLINE void NAME(vectors_of_rows)(const tnri_gemm *g, int64_t i, int64_t j, int mv, int nr)
 {
-    VEC sums[TILE_COLUMNS][2 * TILE_VECTORS];
-    const int64_t i = g->m - STEP;
-    NAME(accumulate)
-    (sums, 1, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-     (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS, NULL);
-    int64_t rows[MR];
-    int64_t columns[NR];
-    for (int r = 0; r < STEP; ++r) {
-        rows[r] = i + r;
+    const int64_t rest = g->m - i - (mv - 1) * STEP;
+    if (rest >= STEP) {
+        NAME(part)(g, i, j, mv, nr, false, ALL);
+    } else {
+        NAME(part)(g, i, j, mv, nr, true, REAL_NAME(FIRST)((int)rest * PARTS));
     }
-    for (int q = 0; q < nr / PARTS; ++q) {
-        columns[q] = (j + q) * g->c_column;
-    }
-    const tnri_tile tile = {g->c, rows, columns, STEP, nr / PARTS, true, 0, 0};
-    NAME(finish_some)(sums, 1, nr, STEP - rest, &tile, &g->finish);
 }
 
-/* nr real columns, all rows. m >= STEP. */
+/* nr real columns, all rows. */
 static inline ALWAYS_INLINE void NAME(columns)(const tnri_gemm *g, int64_t j, int nr)
 {
     int64_t i = 0;
     if (nr == PARTS) {
         for (; i + 2 * MR <= g->m; i += 2 * MR) {
-            NAME(part)(g, i, j, 2 * TILE_VECTORS, nr);
+            NAME(part)(g, i, j, 2 * TILE_VECTORS, nr, false, ALL);
         }
     }
-    for (; i + MR <= g->m; i += MR) {
-        if (TILE_VECTORS == 3 && nr > PARTS && i + MR + STEP <= g->m && i + MR + 2 * STEP > g->m) {
-            break; /* four vectors: better two and two than three and one, which would wait for its sums */
+    while (i < g->m) {
+        const int64_t left = g->m - i;
+        if (left > MR && left <= MR + STEP && TILE_VECTORS == 3 && nr > PARTS) {
+            NAME(part)
+            (g, i, j, 2, nr, false,
+             ALL); /* of four vectors: better two and two than three and one, which would wait for its sums */
+            i += 2 * STEP;
+        } else if (left > (TILE_VECTORS - 1) * STEP) {
+            NAME(vectors_of_rows)(g, i, j, TILE_VECTORS, nr);
+            i += MR;
+#if TILE_VECTORS > 3
+        } else if (left > 2 * STEP) {
+            NAME(vectors_of_rows)(g, i, j, 3, nr);
+            return;
+#endif
+#if TILE_VECTORS > 2
+        } else if (left > STEP) {
+            NAME(vectors_of_rows)(g, i, j, 2, nr);
+            return;
+#endif
+        } else {
+            NAME(vectors_of_rows)(g, i, j, 1, nr);
+            return;
         }
-        NAME(part)(g, i, j, TILE_VECTORS, nr);
-    }
-    if (TILE_VECTORS > 3 && i + 3 * STEP <= g->m) {
-        NAME(part)(g, i, j, TILE_VECTORS > 3 ? 3 : 1, nr);
-        i += 3 * STEP;
-    }
-    for (; TILE_VECTORS > 2 && i + 2 * STEP <= g->m; i += 2 * STEP) {
-        NAME(part)(g, i, j, TILE_VECTORS > 2 ? 2 : 1, nr);
-    }
-    if (i + STEP <= g->m) {
-        NAME(part)(g, i, j, 1, nr);
-        i += STEP;
-    }
-    if (i < g->m) {
-        NAME(last_rows)(g, j, nr, (int)(g->m - i));
     }
 }
-
-#if VECTOR_BYTES > 16
-
-/* Fewer rows than a vector has, in vectors of 16 bytes; what is left of them row by row. */
-static inline ALWAYS_INLINE void NAME(low_columns)(const tnri_gemm *g, int64_t j, int nr)
-{
-    for (int64_t i = 0; i + LOW_ROWS <= g->m; i += LOW_ROWS) {
-        REAL_NAME(low_vector) sums[TILE_COLUMNS][2 * TILE_VECTORS];
-        NAME(low_accumulate)
-        (sums, 1, nr, FETCH_NOTHING, g->k, (const REAL *)g->a + i * PARTS, g->a_column * PARTS,
-         (const REAL *)g->b + j * g->b_column * PARTS, g->b_row * PARTS, g->b_column * PARTS, NULL);
-        NAME(low_finish_unit)
-        (sums, 1, nr, (REAL *)g->c + (i + j * g->c_column) * PARTS, NULL, g->c_column, &g->finish);
-    }
-}
-
-static void NAME(low)(const tnri_gemm *g)
-{
-    int64_t j = 0;
-    for (; j + 4 / PARTS <= g->n; j += 4 / PARTS) {
-        NAME(low_columns)(g, j, 4);
-    }
-    for (; j + 2 / PARTS <= g->n; j += 2 / PARTS) {
-        NAME(low_columns)(g, j, 2);
-    }
-#if KIND != KIND_COMPLEX
-    if (j < g->n) {
-        NAME(low_columns)(g, j, 1);
-    }
-#endif
-    const int64_t done = g->m / LOW_ROWS * LOW_ROWS;
-    if (done < g->m) {
-        tnri_gemm rest = *g;
-        rest.m = g->m - done;
-        rest.a = (const T *)g->a + done;
-        rest.c = (T *)g->c + done;
-        NAME(tiny)(&rest);
-    }
-}
-
-#endif
 
 static void NAME(small)(const tnri_gemm *g)
 {
@@ -286,12 +229,6 @@ static void NAME(gathered)(const tnri_gemm *g)
     near.b_row = g->k == 1 ? 0 : g->b_row; /* means nothing then */
     near.b_column = g->n == 1 ? 0 : g->b_column;
     near.c_column = g->n == 1 ? 0 : g->c_column;
-#if VECTOR_BYTES > 16
-    if (g->m < STEP) {
-        NAME(low)(&near);
-        return;
-    }
-#endif
     NAME(small)(&near);
 }
 

@@ -293,6 +293,7 @@ static void NAME(outer)(const tnri_gemm *g)
 #undef LANES
 #undef PARTS
 #undef STEP
-#undef LOW_ROWS
+#undef SOME
+#undef ALL
 #undef MR
 #undef NR
