@@ -80,6 +80,38 @@ static sum_case random_pair(int64_t least, int64_t most)
     return c;
 }
 
+/* A label at any place of a term. */
+static void insert_label(term *t, char label)
+{
+    const int at = (int)within(0, t->rank);
+    memmove(&t->labels[at + 1], &t->labels[at], (size_t)(t->rank - at));
+    t->labels[at] = label;
+    t->labels[++t->rank] = '\0';
+}
+
+/* Rows, columns and summed indices of one or two labels each, in any order everywhere, so large that operands are packed. */
+static sum_case random_packed_pair(int64_t least, int64_t most)
+{
+    sum_case c;
+    do {
+        memset(&c, 0, sizeof c);
+        c.dtype = (tnr_dtype[]){TNR_F32, TNR_F64, TNR_C32, TNR_C64}[within(0, 3)];
+        c.count = 2;
+        for (int group = 0; group < 3; group++) {
+            term *const of[2] = {group == 0 ? &c.out : &c.terms[0], group == 1 ? &c.out : &c.terms[1]};
+            for (int more = (int)within(1, 2); more > 0; more--) {
+                const char label = (char)('a' + c.labels);
+                c.extents[c.labels++] = chance(2) ? 4 * within(1, 10) : within(2, 40);
+                insert_label(of[0], label);
+                insert_label(of[1], label);
+            }
+        }
+    } while (case_loop(&c) < least || case_loop(&c) > most || term_count(&c, &c.terms[0]) > 200000 ||
+             term_count(&c, &c.terms[1]) > 200000 || term_count(&c, &c.out) > 200000);
+    write_equation(&c);
+    return c;
+}
+
 /* An input may stand still along an axis. */
 static void repeat_elements(seen *s)
 {
@@ -351,7 +383,9 @@ static void contractions_are_sums_by_definition(void **state)
             close_engines(&w);
             open_engines(&w);
         }
-        const sum_case c = i % 100 == 99 ? random_pair(0, 40000) : random_pair(0, 800);
+        const sum_case c = i % 100 == 99   ? random_pair(0, 40000)
+                           : i % 100 == 49 ? random_packed_pair(2000, 400000)
+                                           : random_pair(0, 800);
         one_case(&w, &c);
     }
     close_world(&w);
@@ -374,7 +408,7 @@ static void any_number_of_workers_gives_the_same_bits(void **state)
     const int64_t count = cases() / 100;
     for (int64_t i = 0; i < count; i++) {
         pair_case p;
-        const sum_case c = random_pair(400000, 8000000);
+        const sum_case c = i % 2 == 0 ? random_pair(400000, 8000000) : random_packed_pair(400000, 8000000);
         open_case(&w, &p, &c, false, chance(3));
         poison_scratch(w.engine);
         poison_scratch(w.team);
