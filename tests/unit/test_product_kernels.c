@@ -2,8 +2,10 @@
 /*
  * Each matrix-product kernel by itself, the library's own and with BLIS's tiles, against a naive loop: every dtype, sizes
  * around the register tiles and the blocks, strides of any sign and 0, conjugation, scalars. The engine chooses among these; here none
- * can hide behind another.
+ * can hide behind another. Operands begin or end where memory does, so that nothing beside them is read.
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +15,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "catalogue/catalogue.h"
 #include "engine/product_internal.h"
@@ -26,7 +30,23 @@ typedef struct operand {
     int64_t row;
     int64_t column;
     int64_t elements;
+    char *map; /* pages with one that nobody may touch on either side */
+    size_t map_bytes;
 } operand;
+
+/* So many bytes between two pages that nobody may touch, right behind the first or before the second. */
+static void map_between(operand *made, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t inside = (bytes + page - 1) / page * page;
+    made->map_bytes = inside + 2 * page;
+    made->map = mmap(NULL, made->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(made->map != MAP_FAILED);
+    assert_int_equal(mprotect(made->map + page, inside, PROT_READ | PROT_WRITE), 0);
+    made->memory = made->map + page + (catalogue_below(&numbers, 2) == 0 ? 0 : inside - bytes);
+}
+
+static void free_operand(const operand *made) { assert_int_equal(munmap(made->map, made->map_bytes), 0); }
 
 #define BESIDE 64 /* elements behind an operand of unit step */
 
@@ -48,7 +68,7 @@ static operand make_operand(tnr_dtype dtype, int64_t rows, int64_t columns, bool
     }
     const int64_t reach_row = made.row * (rows - 1);
     const int64_t reach_column = made.column * (columns - 1);
-    made.elements = reach_row + reach_column + 1 + (wild ? 0 : BESIDE);
+    made.elements = reach_row + reach_column + 1 + (wild || catalogue_below(&numbers, 2) == 0 ? 0 : BESIDE);
     int64_t begin = 0;
     if (wild && catalogue_below(&numbers, 3) == 0) {
         begin += reach_row;
@@ -69,8 +89,7 @@ static operand make_operand(tnr_dtype dtype, int64_t rows, int64_t columns, bool
         made.column = catalogue_below(&numbers, 2) == 0 ? INT64_MAX : INT64_MIN;
     }
     const size_t width = tnr_dtype_size(dtype);
-    made.memory = malloc((size_t)made.elements * width);
-    assert_non_null(made.memory);
+    map_between(&made, (size_t)made.elements * width);
     const int64_t parts = made.elements * (catalogue_is_complex(dtype) ? 2 : 1);
     for (int64_t i = 0; i < parts; ++i) {
         const double value = (double)(catalogue_below(&numbers, 129) - 64) / 16.0;
@@ -237,9 +256,9 @@ static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k
         assert_memory_equal(c.memory, before, bytes);
         free(before);
     }
-    free(a.memory);
-    free(b.memory);
-    free(c.memory);
+    free_operand(&a);
+    free_operand(&b);
+    free_operand(&c);
     return taken;
 }
 

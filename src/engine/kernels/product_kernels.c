@@ -38,6 +38,12 @@
 #define SWAPPED_f64(v) __builtin_shufflevector(v, v, 1, 0)
 #endif
 
+/*
+ * Keeps a loop from being made into vectors: GCC 12 does so with c32 in 16 bytes by reading two elements at a time, the last of which may
+ * lie beyond the operand.
+ */
+#define AS_IT_STANDS(pointer) __asm__("" : "+r"(pointer))
+
 /* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read in place. */
 typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
 

@@ -360,6 +360,7 @@ static void NAME(tiny)(const tnri_gemm *g)
             for (int64_t p = 1; p < k; ++p) {
                 x += a_column;
                 y += b_row;
+                AS_IT_STANDS(x);
                 sum = NAME(parts_plus)(*x, *y, sum);
             }
 #if KIND == KIND_COMPLEX
