@@ -17,7 +17,8 @@
  *
  * Operands and result have one dtype (TNR_ERR_DTYPE): nothing is widened behind the caller's back, for that would double the
  * multiplications. A real a with a complex b needs no widening: see b and out as pairs of reals, "ik" with "ckj" gives "cij" for
- * tnr_view_as_real(b) and tnr_view_mut_as_real(out), without a copy.
+ * tnr_view_as_real(b) and tnr_view_mut_as_real(out), without a copy. That is a contraction of reals: conjugates mean nothing in it, and
+ * of alpha and beta only re counts. For the conjugate of b, contract the parts apart, the second with alpha -1.
  */
 #ifndef TENURE_CONTRACT_H
 #define TENURE_CONTRACT_H

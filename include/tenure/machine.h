@@ -78,7 +78,8 @@ typedef struct tnr_machine_options {
     uint64_t
         arena_bytes; /**< 0: engines take of their node's domain what they come to need. Else arena mode: each engine is made in
                                an arena of so many bytes, one block of its node's domain that is taken with it, and takes nothing of
-                               the system from then on; where the arena has no room a call is TNR_ERR_MEMORY */
+                               the system from then on; where the arena has no room a call is TNR_ERR_MEMORY. Of what
+                               tnr_engine_need says: tnr_arena_bytes with a max_blocks of one for 4 KiB, 64 at least */
 } tnr_machine_options;
 
 /* clang-format off */

@@ -27,7 +27,8 @@ typedef struct tnr_plan tnr_plan;
 /**
  * Prepare tnr_contract. Of a, b and out only dtype, shape and strides are looked at: no lease is taken, views whose owner is gone serve as
  * well, and those of tnr_view_shaped, which never had one. out tells the layout of the views that runs will write into, NULL: that of a new
- * tensor. beta may be set where out is not NULL. alpha, beta and conjugates are the plan's: every run has those of its making.
+ * tensor. beta may be set where out is not NULL. alpha, beta and conjugates are the plan's: every run has those of its making,
+ * rounded to the dtype then.
  *
  * The plan lies where the engine does, and the engine cannot be destroyed before it is (TNR_ERR_BUSY). Scratch that runs will need is
  * taken now, and kept by the engine as every scratch, so that runs take none. Errors as tnr_contract, TNR_ERR_OVERFLOW for a layout that

@@ -57,7 +57,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_into(tnr_engine *engine, const tnr_
  * every product of that dtype with extents up to m, n and k, whatever the layouts: an upper bound on this machine, all 0 when one of them is. Small
  * matrices take none (docs/product.md). For contractions ask tnr_contract_need and tnr_einsum_need. The engine keeps one scratch, so take the
  * largest of several answers, not their sum. Growing has old and new scratch out at once: where that does not fit, give the bytes as
- * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative numbers, TNR_ERR_UNSUPPORTED as tnr_matmul.
+ * tnr_engine_options.scratch_bytes. TNR_ERR_ARGUMENT on negative numbers and more than TNR_MAX_CPUS workers, TNR_ERR_UNSUPPORTED as
+ * tnr_matmul.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_matmul_need(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int workers,
                                                   tnr_need *need);

@@ -478,8 +478,13 @@ static tnr_status make_engine_in(const tnr_machine *machine, machine_node *entry
         return tnr_engine_create(domain, options, engine);
     }
     tnr_domain *arena = NULL;
-    TNR_TRY(tnr_arena_create_in(domain, machine->arena_bytes, NULL, &arena));
-    const tnr_status status = tnr_engine_create(arena, options, engine);
+    tnr_status status = tnr_arena_create_in(domain, machine->arena_bytes, NULL, &arena);
+    if (status == TNR_ERR_ARGUMENT) { /* of an arena; of a machine it is too little memory */
+        return tnri_fail(TNR_ERR_MEMORY, "machine: arena_bytes %llu have no room for an arena's bookkeeping",
+                         TNRI_LLU(machine->arena_bytes));
+    }
+    TNR_TRY(status);
+    status = tnr_engine_create(arena, options, engine);
     if (status != TNR_OK) {
         (void)tnr_domain_close(&arena); /* nothing is in it */
         return status;
