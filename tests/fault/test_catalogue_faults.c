@@ -219,18 +219,18 @@ static void test_failing_scratch_of_a_packed_product(void **state)
     compact.layouts = CATALOGUE_COMPACT;
     call.op = &compact;
     for (int i = 0; i < 2; ++i) {
-        call.input_shape[0][i] = call.input_shape[1][i] = call.shape[i] = 40;
+        call.input_shape[0][i] = call.input_shape[1][i] = call.shape[i] = 50;
     }
     scene s;
     open_scene(&s, &call, TNR_ACCESS_DIRECT, true, 9U);
-    tnr_view reversed; /* a backwards axis: no provider but the packed loops takes it */
+    tnr_view reversed; /* a backwards axis, too large to be gathered: the packed loops take it */
     const tnr_range backwards[2] = {{0, TNR_END, -1}, TNR_RANGE_ALL};
     catalogue_ok(tnr_view_slice(&s.views[0], backwards, &reversed), "slice");
     s.views[0] = reversed;
     catalogue_array values = catalogue_array_make(TNR_F64, 2, call.shape);
-    for (int64_t j = 0; j < 40; ++j) {
-        for (int64_t i = 0; i < 40; ++i) {
-            values.values[i + 40 * j] = s.inputs[0].array.values[39 - i + 40 * j];
+    for (int64_t j = 0; j < 50; ++j) {
+        for (int64_t i = 0; i < 50; ++i) {
+            values.values[i + 50 * j] = s.inputs[0].array.values[49 - i + 50 * j];
         }
     }
     catalogue_array_free(&s.inputs[0].array);

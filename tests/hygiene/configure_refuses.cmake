@@ -62,7 +62,7 @@ foreach(line "max rank  64" "hwloc     off" "blis      off" "math      off" "mpi
 endforeach()
 
 # An nvcc that cannot compile for what is asked stops nothing: the kernels' text is in the library.
-configure(nvcc ${absent_mpi} ${absent_hwloc} ${absent_blis} -DTENURE_CUDA_ARCHITECTURES=1)
+configure(nvcc ${absent_mpi} ${absent_hwloc} ${absent_blis} -DTENURE_CUDA_ARCHITECTURES=20)
 if(NOT result EQUAL 0)
     message(FATAL_ERROR "a build with an nvcc that does not compile does not configure:\n${output}")
 elseif(NOT output MATCHES "\n  cuda      off\n" AND NOT output MATCHES "kernels are left to NVRTC")

@@ -255,8 +255,8 @@ static void test_needs_are_exact(void **state)
     (void)state;
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
         for (int at_once = 0; at_once < 2; ++at_once) {
-            assert_int_equal(run_in_exactly((tnr_dtype)dtype, 64, at_once != 0, 0), TNR_OK);
-            assert_int_equal(run_in_exactly((tnr_dtype)dtype, 64, at_once != 0, 64), TNR_ERR_MEMORY);
+            assert_int_equal(run_in_exactly((tnr_dtype)dtype, 128, at_once != 0, 0), TNR_OK);
+            assert_int_equal(run_in_exactly((tnr_dtype)dtype, 128, at_once != 0, 64), TNR_ERR_MEMORY);
         }
     }
 }
@@ -270,11 +270,11 @@ static void test_scratch_is_kept_and_grows(void **state)
     tnr_view_mut small;
     tnr_view_mut large;
     tnr_view_mut out;
-    tnr_tensor *x = square(heap, TNR_F64, 30, &small);
+    tnr_tensor *x = square(heap, TNR_F64, 50, &small);
     tnr_tensor *y = square(heap, TNR_F64, 90, &large);
     tnr_tensor *z = square(heap, TNR_F64, 90, &out);
     tnr_view_mut corner;
-    const tnr_range part = {0, 30, 1};
+    const tnr_range part = {0, 50, 1};
     const tnr_view small_back = backwards(&small.view);
     const tnr_view large_back = backwards(&large.view);
     catalogue_ok(tnr_view_mut_slice_axis(&out, 0, part, &corner), "corner");
@@ -283,12 +283,12 @@ static void test_scratch_is_kept_and_grows(void **state)
     tnr_domain_statistics before;
     tnr_domain_statistics after;
     catalogue_ok(tnr_domain_statistics_get(heap, &before), "statistics");
-    catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "30");
+    catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "50");
     catalogue_ok(tnr_domain_statistics_get(heap, &after), "statistics");
-    catalogue_ok(tnr_matmul_need(TNR_F64, 30, 30, 30, 0, &need), "need");
+    catalogue_ok(tnr_matmul_need(TNR_F64, 50, 50, 50, 0, &need), "need");
     assert_true(after.blocks == before.blocks + 1 && after.bytes == before.bytes + need.bytes);
     catalogue_ok(tnr_matmul_into(engine, &large_back, &large.view, NULL, &out), "90");
-    catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "30 again");
+    catalogue_ok(tnr_matmul_into(engine, &small_back, &small.view, NULL, &corner), "50 again");
     catalogue_ok(tnr_domain_statistics_get(heap, &after), "statistics");
     catalogue_ok(tnr_matmul_need(TNR_F64, 90, 90, 90, 0, &need), "need");
     assert_true(after.blocks == before.blocks + 1 && after.bytes == before.bytes + need.bytes);
