@@ -91,12 +91,14 @@ fi
 
 stage "GCC, MPICH, tests of ranks"
 # What depends on the MPI is all that matters here: the rest is compiled quickly. This MPI's ranks never yield a core that others
-# wait for: more than three are for machines that have them.
+# wait for: more than three are for machines that have them, and so they are with sanitizers.
+many_ranks='_[4-9]$'
+[ "$(nproc)" -lt 8 ] || many_ranks='^$'
 target=tests_mpi
 if build gcc-mpich build-mpich release gcc g++ -DMPI_C_COMPILER=mpicc.mpich -DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.mpich \
     -DCMAKE_C_FLAGS_RELEASE=-O1 -DTENURE_KERNELS_O3=OFF -DTENURE_BASELINE_ONLY=ON -DTENURE_EXAMPLES=OFF -DTENURE_BENCH=OFF \
     -DTENURE_CUDA_ARCHITECTURES=; then
-    run_tests gcc-mpich build-mpich -L mpi -E "$([ "$(nproc)" -ge 8 ] && echo '^$' || echo '_[4-9]$')"
+    run_tests gcc-mpich build-mpich -L mpi -E "$many_ranks"
 fi
 target=all
 
@@ -105,7 +107,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_strin
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 if build clang-asan build-asan asan clang clang++ -DTENURE_BENCH=OFF -DTENURE_CUDA_ARCHITECTURES=; then
     # boards have builds of their own; kernels of lower instruction sets are the same source; those of devices are compiled above
-    run_tests clang-asan build-asan -LE 'install|board|slow' -E '_(baseline|x86-64-v[23])$|^cuda_kernels_compile$'
+    run_tests clang-asan build-asan -LE 'install|board|slow' -E "_(baseline|x86-64-v[23])\$|^cuda_kernels_compile\$|$many_ranks"
 fi
 
 stage "Clang, ThreadSanitizer, tests with threads"

@@ -160,8 +160,9 @@ static void check_way(const way *how, size_t width, int rank, const int64_t *sha
     assert_true(target != NULL && expected != NULL && source != NULL);
     memset(target, 0xA5, target_bytes);
     memset(expected, 0xA5, target_bytes);
-    for (size_t i = 0; i < source_bytes; ++i) {
-        source[i] = (unsigned char)random_next();
+    for (size_t i = 0; i < source_bytes; i += sizeof(uint64_t)) {
+        const uint64_t word = random_next();
+        memcpy(source + i, &word, source_bytes - i < sizeof word ? source_bytes - i : sizeof word);
     }
     const size_t first_target = before + (size_t)to->first * width;
     const size_t first_source = before + (size_t)from->first * width;
