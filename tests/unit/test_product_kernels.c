@@ -49,7 +49,7 @@ static void map_between(operand *made, size_t bytes)
 static void free_operand(const operand *made) { assert_int_equal(munmap(made->map, made->map_bytes), 0); }
 
 #if defined(TNRI_SANITIZED)
-enum { PART = 4 }; /* one round in so many, where each access is checked */
+enum { PART = 4 }; /* of many rounds one in so many, where each access is checked */
 #else
 enum { PART = 1 };
 #endif
@@ -270,10 +270,11 @@ static bool check(kernel which, tnr_dtype dtype, int64_t m, int64_t n, int64_t k
 
 static int check_sizes(kernel which, int64_t most, int rounds)
 {
+    const int part = rounds < 100 ? 1 : PART;
     int taken = 0;
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
-        for (int round = 0; round < rounds; round += PART) {
-            taken += PART * check(which, (tnr_dtype)dtype, 1 + catalogue_below(&numbers, most),
+        for (int round = 0; round < rounds; round += part) {
+            taken += part * check(which, (tnr_dtype)dtype, 1 + catalogue_below(&numbers, most),
                                   1 + catalogue_below(&numbers, most), 1 + catalogue_below(&numbers, most));
         }
     }
@@ -298,10 +299,11 @@ static void test_small_kernel(void **state)
 
 static int check_shapes(kernel which, int64_t m, int64_t n, int64_t k, int rounds)
 {
+    const int part = rounds < 100 ? 1 : PART;
     int taken = 0;
     for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
-        for (int round = 0; round < rounds; round += PART) {
-            taken += PART * check(which, (tnr_dtype)dtype, 1 + catalogue_below(&numbers, m),
+        for (int round = 0; round < rounds; round += part) {
+            taken += part * check(which, (tnr_dtype)dtype, 1 + catalogue_below(&numbers, m),
                                   1 + catalogue_below(&numbers, n), 1 + catalogue_below(&numbers, k));
         }
     }
