@@ -11,8 +11,8 @@
  *   48 MiB 1.6, 1.3; 96 and 384 MiB 1.4, 1.3
  *
  * So plain stores while all that is touched fits in three quarters of a third-level cache, streaming ones beyond; and of a
- * third-level cache no more than 32 MiB are counted: larger ones are a socket's, hardly faster than memory for one of its cores, and full of
- * what strangers do. Nor can an engine count on one that cores share which are not the engine's: it reckons with its cores' part, be the
+ * third-level cache no more than 32 MiB are counted: larger ones are a socket's, in which one core's streaming stores are ahead from 12 MiB on,
+ * and full of what strangers do. Nor can an engine count on one that cores share which are not the engine's: it reckons with its cores' part, be the
  * others another engine's, another process's, or idle now.
  */
 #include "caches_internal.h"

@@ -65,6 +65,7 @@ void tnri_panel_tile(const tnri_round *r, const int64_t *in_c, int rows, tnri_ti
     tile->rows = in_c;
     tile->m = rows;
     tile->unit = tnri_offsets_unit(in_c, rows);
+    tile->next = 0;
     tile->next_lines = 0;
 }
 

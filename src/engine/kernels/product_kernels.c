@@ -47,6 +47,26 @@
 /* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read in place. */
 typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
 
+static inline bool is_run(const int64_t *depths, int64_t count)
+{
+    for (int64_t p = 1; p < count; ++p) {
+        if (depths[p] != depths[0] + p) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Most of the elements along k have the next one for a neighbour. */
+static inline bool has_lines(const int64_t *depths, int64_t depth)
+{
+    int64_t next = 0;
+    for (int64_t p = 1; p < depth; ++p) {
+        next += depths[p] == depths[p - 1] + 1 ? 1 : 0;
+    }
+    return 2 * next > depth;
+}
+
 /* Elements by size, for packing: words that may alias any dtype. c32 and c64 are aligned as their parts. */
 typedef uint32_t word_4 __attribute__((may_alias));
 typedef uint64_t word_8 __attribute__((may_alias, aligned(4)));

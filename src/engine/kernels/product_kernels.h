@@ -35,6 +35,7 @@ typedef struct tnri_finish {
     tnr_c64 alpha, beta; /* as the dtype rounds them; real for real dtypes */
 } tnri_finish;
 
+/* Of k, between which a tile asks for what comes later: often enough for requests to come a few at a time. */
 #define TNRI_PRODUCT_FETCH_STEPS 16
 
 /* A tile's place in the result. Steps and offsets in elements. */

@@ -58,60 +58,22 @@ static inline ALWAYS_INLINE void SIZED(turn)(E *const to[4], const E *w, const E
 }
 #endif
 
-static inline bool SIZED(is_run)(const int64_t *depths, int64_t count)
-{
-    for (int64_t p = 1; p < count; ++p) {
-        if (depths[p] != depths[0] + p) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Most of the elements along k have the next one for a neighbour. */
-static bool SIZED(has_lines)(const int64_t *depths, int64_t depth)
-{
-    int64_t next = 0;
-    for (int64_t p = 1; p < depth; ++p) {
-        next += depths[p] == depths[p - 1] + 1 ? 1 : 0;
-    }
-    return 2 * next > depth;
-}
-
 #ifdef QUAD
-/* All live rows by four of k that are neighbours. */
-static inline ALWAYS_INLINE void SIZED(pack_four)(E *restrict at, const E *restrict line, const int64_t *rows, int live,
-                                                  int width)
+/* All live rows by `length` of k, 4 or 8, that are neighbours. */
+static inline ALWAYS_INLINE void SIZED(pack_run)(E *restrict at, const E *restrict line, const int64_t *rows, int live,
+                                                 int width, const int length)
 {
     int r = 0;
     for (; r + 4 <= live; r += 4) {
-        E *const to[4] = {at + r, at + width + r, at + 2 * width + r, at + 3 * width + r};
-        SIZED(turn)(to, line + rows[r], line + rows[r + 1], line + rows[r + 2], line + rows[r + 3]);
-    }
-    for (; r < live; ++r) {
-        for (int q = 0; q < 4; ++q) {
-            at[q * width + r] = line[rows[r] + q];
+        for (int q = 0; q < length; q += 4) {
+            E *const first = at + q * width + r;
+            E *const to[4] = {first, first + width, first + 2 * width, first + 3 * width};
+            const E *from = line + q;
+            SIZED(turn)(to, from + rows[r], from + rows[r + 1], from + rows[r + 2], from + rows[r + 3]);
         }
     }
-}
-
-/* By eight of them. */
-static inline ALWAYS_INLINE void SIZED(pack_eight)(E *restrict at, const E *restrict line, const int64_t *rows,
-                                                   int live, int width)
-{
-    int r = 0;
-    for (; r + 4 <= live; r += 4) {
-        const E *w = line + rows[r];
-        const E *x = line + rows[r + 1];
-        const E *y = line + rows[r + 2];
-        const E *z = line + rows[r + 3];
-        E *const low[4] = {at + r, at + width + r, at + 2 * width + r, at + 3 * width + r};
-        E *const high[4] = {low[0] + 4 * width, low[1] + 4 * width, low[2] + 4 * width, low[3] + 4 * width};
-        SIZED(turn)(low, w, x, y, z);
-        SIZED(turn)(high, w + 4, x + 4, y + 4, z + 4);
-    }
     for (; r < live; ++r) {
-        for (int q = 0; q < 8; ++q) {
+        for (int q = 0; q < length; ++q) {
             at[q * width + r] = line[rows[r] + q];
         }
     }
@@ -125,13 +87,13 @@ static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int6
     int64_t p = 0;
     while (p < depth) {
 #ifdef QUAD
-        if (p + 8 <= depth && SIZED(is_run)(depths + p, 8)) {
-            SIZED(pack_eight)(to + p * width, from + depths[p], rows, live, width);
+        if (p + 8 <= depth && is_run(depths + p, 8)) {
+            SIZED(pack_run)(to + p * width, from + depths[p], rows, live, width, 8);
             p += 8;
             continue;
         }
-        if (p + 4 <= depth && SIZED(is_run)(depths + p, 4)) {
-            SIZED(pack_four)(to + p * width, from + depths[p], rows, live, width);
+        if (p + 4 <= depth && is_run(depths + p, 4)) {
+            SIZED(pack_run)(to + p * width, from + depths[p], rows, live, width, 4);
             p += 4;
             continue;
         }
@@ -232,7 +194,7 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
 {
     E *to = packed;
     const E *from = elements;
-    const bool lines = unit_depth || (!unit && SIZED(has_lines)(depths, depth));
+    const bool lines = unit_depth || (!unit && has_lines(depths, depth));
     int64_t i = 0;
 #ifdef QUAD
     const int64_t run = unit || lines ? 0 : SIZED(run_of)(rows, count);
