@@ -7,18 +7,17 @@
 #include "product_internal.h"
 #include "team_internal.h"
 
-tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *b)
+tnr_status tnri_matmul_refuse(const char *op, const tnr_view *a, const tnr_view *b)
 {
     TNRI_CHECK_VIEW(op, "a", a);
     TNRI_CHECK_VIEW(op, "b", b);
-    if (TNRI_UNLIKELY(a->dtype != b->dtype)) {
+    if (a->dtype != b->dtype) {
         return tnri_fail_dtype(op, a->dtype, b->dtype);
     }
     TNR_REQUIRE(a->rank == 2 && b->rank == 2, TNR_ERR_SHAPE, "%s: operands must have rank 2, found %d and %d", op,
                 (int)a->rank, (int)b->rank);
-    TNR_REQUIRE(a->shape[1] == b->shape[0], TNR_ERR_SHAPE, "%s: [%lld, %lld] x [%lld, %lld]: inner extents differ", op,
-                TNRI_LL(a->shape[0]), TNRI_LL(a->shape[1]), TNRI_LL(b->shape[0]), TNRI_LL(b->shape[1]));
-    return TNR_OK;
+    return tnri_fail(TNR_ERR_SHAPE, "%s: [%lld, %lld] x [%lld, %lld]: inner extents differ", op, TNRI_LL(a->shape[0]),
+                     TNRI_LL(a->shape[1]), TNRI_LL(b->shape[0]), TNRI_LL(b->shape[1]));
 }
 
 /* A step along one element means nothing. */

@@ -429,8 +429,12 @@ bool tnri_product_run_at_once(const tnr_engine *engine, tnr_dtype dtype, const t
         return false;
     }
     const tnri_product_kernel *kernel = &engine->products->of[dtype];
-    const int64_t work = tnri_product_work(gemm->m, gemm->n, gemm->k);
-    if (work == 0 || work > AT_ONCE || gemm->finish.nothing) {
+    const uint64_t extents[3] = {(uint64_t)gemm->m - 1, (uint64_t)gemm->n - 1, (uint64_t)gemm->k - 1};
+    if (extents[0] >= AT_ONCE || extents[1] >= AT_ONCE || extents[2] >= AT_ONCE || gemm->finish.nothing) {
+        return false;
+    }
+    const int64_t work = gemm->m * gemm->n * gemm->k;
+    if (work > AT_ONCE) {
         return false;
     }
     tnri_gemm turned;

@@ -138,16 +138,35 @@ const char *tnri_product_source_name(const tnri_product_table *products);
 const tnri_product_table *tnri_product_blis(const tnri_product_table *own, bool *native);
 
 /* Two matrices of one dtype that can be multiplied. (matmul.c) */
-tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *b);
+tnr_status tnri_matmul_refuse(const char *op, const tnr_view *a, const tnr_view *b) TNRI_COLD;
+static inline tnr_status tnri_matmul_check(const char *op, const tnr_view *a, const tnr_view *b)
+{
+    const bool fit = tnri_view_plausible(a) && tnri_view_plausible(b) && a->dtype == b->dtype && a->rank == 2 &&
+                     b->rank == 2 && a->shape[1] == b->shape[0];
+    return TNRI_LIKELY(fit) ? TNR_OK : tnri_matmul_refuse(op, a, b);
+}
 
 static inline bool tnri_is_complex(tnr_dtype dtype) { return dtype == TNR_C32 || dtype == TNR_C64; }
 
 /* Products are of floats. */
-bool tnri_has_product(tnr_dtype dtype);
+static inline bool tnri_has_product(tnr_dtype dtype)
+{
+    return (dtype == TNR_F32 && TNRI_HAS_F32) || (dtype == TNR_F64 && TNRI_HAS_F64) ||
+           (dtype == TNR_C32 && TNRI_HAS_C32) || (dtype == TNR_C64 && TNRI_HAS_C64);
+}
 
-/* Options, which may be NULL, checked. */
-tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
+/* Options checked, or the defaults for NULL. (product_options.c) */
+tnr_status tnri_finish_from(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
                             tnri_finish *finish);
+static inline tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype,
+                                          bool into, tnri_finish *finish)
+{
+    if (options == NULL) {
+        *finish = (tnri_finish){.plain = true, .overwrite = true, .alpha = {1.0, 0.0}};
+        return TNR_OK;
+    }
+    return tnri_finish_from(op, options, dtype, into, finish);
+}
 
 /* Choose the way, for an engine and whatever data come. Everything above the line in the struct is set. */
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product);

@@ -2,13 +2,6 @@
 /* Settings of products, checked, as kernels want them. */
 #include "product_internal.h"
 
-bool tnri_has_product(tnr_dtype dtype)
-{
-    static const bool floats[TNR_DTYPE_END] = {
-        [TNR_F32] = TNRI_HAS_F32, [TNR_F64] = TNRI_HAS_F64, [TNR_C32] = TNRI_HAS_C32, [TNR_C64] = TNRI_HAS_C64};
-    return floats[dtype];
-}
-
 /* The scalar as the dtype has it. */
 static tnr_c64 rounded(tnr_dtype dtype, tnr_scalar scalar)
 {
@@ -32,12 +25,11 @@ static bool are_plain(const tnr_product_options *options)
            options->beta.re == 0.0 && options->beta.im == 0.0 && !options->conjugate_a && !options->conjugate_b;
 }
 
-tnr_status tnri_finish_take(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
+tnr_status tnri_finish_from(const char *op, const tnr_product_options *options, tnr_dtype dtype, bool into,
                             tnri_finish *finish)
 {
-    if (options == NULL || are_plain(options)) {
-        *finish = (tnri_finish){.plain = true, .overwrite = true, .alpha = {1.0, 0.0}};
-        return TNR_OK;
+    if (are_plain(options)) {
+        return tnri_finish_take(op, NULL, dtype, into, finish);
     }
     tnr_product_options taken = TNR_PRODUCT_OPTIONS;
     TNR_TRY(tnri_options_take(op, options, sizeof taken, &taken, sizeof taken));

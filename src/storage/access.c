@@ -249,7 +249,7 @@ static TNRI_NOINLINE tnr_status give_all(tnri_operand *operands, int count, int 
     tnr_status answer = TNR_OK;
     for (int index = 0; index < count; index++) {
         tnri_operand *operand = &operands[index];
-        if (!operand->held.owns) {
+        if (operand->held.carries == TNRI_CARRIES_NOTHING) {
             continue;
         }
         tnr_tensor *root = operand->held.root;
@@ -259,7 +259,7 @@ static TNRI_NOINLINE tnr_status give_all(tnri_operand *operands, int count, int 
                 root->domain, &root->block, operand->held.writes ? TNR_MAP_WRITE : TNR_MAP_READ, operand->held.host);
             answer = answer == TNR_OK ? status : answer;
         }
-        operand->held.owns = false;
+        operand->held.carries = TNRI_CARRIES_NOTHING;
         if (TNRI_LIKELY(operand->held.split == 0)) {
             tnri_lease_give_whole(root, operand->held.writes);
         } else {
@@ -280,7 +280,7 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int index, 
     carrier->held.writes = carrier->write;
     if (TNRI_LIKELY(carrier->held.next < 0 && view->split == 0 && aliasing != TNRI_READ_BACK &&
                     tnri_lease_try_whole(view->root, view->generation, carrier->write))) {
-        carrier->held.owns = true;
+        carrier->held.carries = TNRI_CARRIES_LEASE;
         return TNR_OK;
     }
     tnri_lease lease;
@@ -290,7 +290,7 @@ static tnr_status take_lease(const char *op, tnri_operand *operands, int index, 
     carrier->held.parts = lease.parts;
     carrier->held.read_parts = lease.read_parts;
     carrier->held.writes = lease.write;
-    carrier->held.owns = true;
+    carrier->held.carries = TNRI_CARRIES_LEASE;
     return TNR_OK;
 }
 
@@ -321,7 +321,7 @@ static tnr_status map_all(const char *op, tnri_operand *operands, int count, boo
                           int *mapped)
 {
     for (*mapped = 0; *mapped < count; (*mapped)++) {
-        if (operands[*mapped].held.owns) {
+        if (operands[*mapped].held.carries == TNRI_CARRIES_LEASE) {
             const tnr_status status = map_root(op, &operands[*mapped], how);
             if (TNRI_UNLIKELY(status != TNR_OK)) {
                 return failed_at(op, operands, count, *mapped, lettered, status);
@@ -347,7 +347,7 @@ typedef struct touched {
  */
 static TNRI_NOINLINE bool is_inside(const tnr_view *view, const tnr_tensor *root, bool write, touched *bytes)
 {
-    if ((unsigned)view->dtype - 1U >= (unsigned)TNR_DTYPE_END - 1U) {
+    if ((unsigned)view->rank > TNR_MAX_RANK || (unsigned)view->dtype - 1U >= (unsigned)TNR_DTYPE_END - 1U) {
         return false;
     }
     const unsigned shift = tnri_dtype_shift[view->dtype];
@@ -380,6 +380,46 @@ static TNRI_NOINLINE bool is_inside(const tnr_view *view, const tnr_tensor *root
     return true;
 }
 
+/* All of a root that the host reaches directly. */
+static inline touched all_of(const tnr_tensor *root)
+{
+    char *const first = root->bytes != 0 ? root->block.address : NULL;
+    return (touched){first, first, root->bytes != 0 ? first + root->bytes : NULL};
+}
+
+/* Leased whole for the operand alone, until access ends. */
+static inline bool hold_whole(tnri_operand *operand, tnr_tensor *root, bool write)
+{
+    if (TNRI_UNLIKELY(!tnri_lease_try_whole(root, operand->view->generation, write))) {
+        return false;
+    }
+    operand->held.root = root;
+    operand->held.split = 0;
+    operand->held.carries = TNRI_CARRIES_WHOLE;
+    return true;
+}
+
+/* The first operand of the usual case, if it is one. A lease may be held whatever the answer is, here and below. */
+static TNRI_INLINED bool take_first(tnri_operand *operand, touched *output)
+{
+    const tnr_view *view = operand->view;
+    operand->held.carries = TNRI_CARRIES_NOTHING;
+    if (TNRI_UNLIKELY(view == NULL || view->root == NULL || view->split != 0)) {
+        return false;
+    }
+    tnr_tensor *root = view->root;
+    if (TNRI_UNLIKELY(!hold_whole(operand, root, operand->write) || root->access != TNR_ACCESS_DIRECT)) {
+        return false;
+    }
+    if (TNRI_LIKELY(covers_owner(view, root))) {
+        *output = all_of(root);
+    } else if (!is_inside(view, root, operand->write, output)) {
+        return false;
+    }
+    operand->data = output->first;
+    return true;
+}
+
 /* The same elements in the same order, by their descriptors; false says "perhaps not". */
 static inline bool is_same_layout(const tnr_view *a, const tnr_view *b)
 {
@@ -394,57 +434,52 @@ static inline bool is_same_layout(const tnr_view *a, const tnr_view *b)
     return true;
 }
 
-/*
- * The next operand of the usual case, if it is one: leased, inside its owner, apart from what is written. `written` is the view of
- * operand 0 if that is written, or NULL, and *output the bytes that it touches. A lease may be held whatever the answer is: held.owns.
- */
-static TNRI_INLINED bool take_usual(tnri_operand *operand, const int index, const tnr_view *written,
-                                    tnri_aliasing aliasing, touched *output)
+/* What is read of the root that is written is covered by that lease, and must be apart from it or the very same. */
+static TNRI_NOINLINE bool take_shared(tnri_operand *operand, const int index, const tnr_view *written,
+                                      tnri_aliasing aliasing, const touched *output)
+{
+    const bool may_be_same = aliasing == TNRI_IN_PLACE || (aliasing == TNRI_FIRST_IN_PLACE && index == 1);
+    const tnr_view *view = operand->view;
+    const tnr_tensor *root = view->root;
+    touched bytes = all_of(root);
+    if (view->generation != written->generation ||
+        (!covers_owner(view, root) && !is_inside(view, root, false, &bytes))) {
+        return false;
+    }
+    operand->data = bytes.first;
+    return (bytes.end <= output->begin || output->end <= bytes.begin ||
+            (may_be_same && is_same_layout(view, written))) &&
+           atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT;
+}
+
+/* A further operand of it, read beside `written`, or beside others alone where that is NULL. */
+static TNRI_INLINED bool take_next(tnri_operand *operand, const int index, const tnr_view *written,
+                                   tnri_aliasing aliasing, const touched *output)
 {
     const tnr_view *view = operand->view;
-    operand->held.owns = false;
-    if (TNRI_UNLIKELY(view == NULL || view->root == NULL || (unsigned)view->rank > TNR_MAX_RANK || view->split != 0 ||
-                      (index != 0 && operand->write))) {
+    operand->held.carries = TNRI_CARRIES_NOTHING;
+    if (TNRI_UNLIKELY(view == NULL || view->root == NULL || view->split != 0 || operand->write)) {
         return false;
     }
     tnr_tensor *root = view->root;
-    /* Readers of one root each count; what is read of the written one is covered by the write lease. */
-    const bool shares = index != 0 && written != NULL && root == written->root;
-    if (TNRI_UNLIKELY(shares ? view->generation != written->generation
-                             : !tnri_lease_try_whole(root, view->generation, operand->write))) {
+    if (written != NULL && root == written->root) {
+        return take_shared(operand, index, written, aliasing, output);
+    }
+    /* readers of one root each count */
+    if (TNRI_UNLIKELY(!hold_whole(operand, root, false) || root->access != TNR_ACCESS_DIRECT)) {
         return false;
     }
-    operand->held.owns = !shares;
-    operand->held.root = root;
-    operand->held.split = 0;
-    operand->held.writes = operand->write;
-    if (TNRI_UNLIKELY(root->access != TNR_ACCESS_DIRECT)) {
-        return false;
-    }
-    touched bytes;
     if (TNRI_LIKELY(covers_owner(view, root))) {
-        bytes.first = root->bytes != 0 ? root->block.address : NULL;
-        bytes.begin = bytes.first;
-        bytes.end = root->bytes != 0 ? bytes.first + root->bytes : NULL;
+        operand->data = root->bytes != 0 ? root->block.address : NULL;
     } else {
-        touched found; /* in memory; those above are in registers */
-        if (!is_inside(view, root, operand->write, &found)) {
+        touched bytes;
+        if (!is_inside(view, root, false, &bytes)) {
             return false;
         }
-        bytes = found;
+        operand->data = bytes.first;
     }
-    operand->data = bytes.first;
-    if (index == 0) {
-        *output = bytes;
-        return true;
-    }
-    if (TNRI_UNLIKELY(shares)) {
-        const bool may_be_same = aliasing == TNRI_IN_PLACE || (aliasing == TNRI_FIRST_IN_PLACE && index == 1);
-        return (bytes.end <= output->begin || output->end <= bytes.begin ||
-                (may_be_same && is_same_layout(view, written))) &&
-               atomic_load_explicit(&root->handle.kind, memory_order_relaxed) != TNRI_HANDLE_DRAFT;
-    }
-    return written == NULL || owners_apart(written->root, root);
+    return written == NULL || (root->domain != NULL && root->domain == written->root->domain) ||
+           owners_apart(written->root, root);
 }
 
 /*
@@ -454,21 +489,21 @@ static TNRI_INLINED bool take_usual(tnri_operand *operand, const int index, cons
  */
 static TNRI_INLINED bool try_usual(tnri_operand *operands, const int count, tnri_aliasing aliasing)
 {
-    if (TNRI_UNLIKELY(aliasing == TNRI_READ_BACK || operands[0].view == NULL)) {
+    if (TNRI_UNLIKELY(aliasing == TNRI_READ_BACK)) {
         return false;
     }
     const tnr_view *written = operands[0].write ? operands[0].view : NULL;
     touched output;
     int taken = 0;
-    if (TNRI_LIKELY(take_usual(&operands[0], 0, written, aliasing, &output))) {
-        for (taken = 1; taken < count && take_usual(&operands[taken], taken, written, aliasing, &output); taken++) {
+    if (TNRI_LIKELY(take_first(&operands[0], &output))) {
+        for (taken = 1; taken < count && take_next(&operands[taken], taken, written, aliasing, &output); taken++) {
         }
     }
     if (TNRI_LIKELY(taken == count)) {
         return true;
     }
     for (int index = 0; index <= taken; index++) {
-        if (operands[index].held.owns) {
+        if (operands[index].held.carries != TNRI_CARRIES_NOTHING) {
             tnri_lease_give_whole(operands[index].held.root, operands[index].write);
         }
     }
@@ -492,7 +527,7 @@ static tnr_status begin(const char *op, tnri_operand *operands, int count, tnri_
         if (TNRI_UNLIKELY(checked != TNR_OK)) {
             return failed_at(op, operands, count, index, lettered, checked);
         }
-        operands[index].held.owns = false;
+        operands[index].held.carries = TNRI_CARRIES_NOTHING;
     }
     tnri_link_same_roots(operands, count);
     tnr_status status = lease_and_check(op, operands, count, aliasing, lettered, &direct);
@@ -568,14 +603,12 @@ tnr_status tnri_access_end(tnri_operand *operands, int count)
 {
     for (int index = 0; !TNRI_SMALL && index < count; index++) { /* what is usual, up to the first that is not */
         tnri_operand *operand = &operands[index];
-        if (!operand->held.owns) {
-            continue;
-        }
-        if (TNRI_UNLIKELY(operand->held.split != 0 || tnri_root_access(operand->held.root) == TNR_ACCESS_MAPPED)) {
+        if (TNRI_LIKELY(operand->held.carries == TNRI_CARRIES_WHOLE)) {
+            operand->held.carries = TNRI_CARRIES_NOTHING;
+            tnri_lease_give_whole(operand->held.root, operand->write);
+        } else if (operand->held.carries != TNRI_CARRIES_NOTHING) {
             return give_all(operands, count, count);
         }
-        operand->held.owns = false;
-        tnri_lease_give_whole(operand->held.root, operand->held.writes);
     }
     return TNRI_SMALL ? give_all(operands, count, count) : TNR_OK;
 }

@@ -40,7 +40,7 @@ tnr_status tnr_unmap_read(tnr_read_map *map)
                  .host = map->held.host,
                  .split = map->held.split,
                  .read_parts = map->held.parts,
-                 .owns = true},
+                 .carries = TNRI_CARRIES_LEASE},
     };
     memset(map, 0, sizeof(*map));
     return tnri_access_end(&operand, 1);
@@ -78,7 +78,7 @@ tnr_status tnr_unmap_write(tnr_write_map *map)
                  .host = map->held.host,
                  .split = map->held.split,
                  .parts = map->held.parts,
-                 .owns = true,
+                 .carries = TNRI_CARRIES_LEASE,
                  .writes = true},
     };
     memset(map, 0, sizeof(*map));

@@ -130,6 +130,13 @@ typedef enum tnri_aliasing {
     TNRI_READ_BACK_AB /* the same of accumulation */
 } tnri_aliasing;
 
+/* What an operand carries of its root. */
+typedef enum tnri_carries {
+    TNRI_CARRIES_NOTHING,
+    TNRI_CARRIES_LEASE, /* and a mapping where its domain maps */
+    TNRI_CARRIES_WHOLE  /* a lease of all of it, for this operand's reading or writing alone, of memory without mappings */
+} tnri_carries;
+
 /* One operand while an operation runs. The caller sets view and write; access fills the rest. */
 typedef struct tnri_operand {
     const tnr_view *view;
@@ -141,7 +148,7 @@ typedef struct tnri_operand {
         uint64_t split;
         uint64_t parts;      /* of the split: leased for writing */
         uint64_t read_parts; /* and for reading */
-        bool owns;           /* this operand carries the lease and mapping of its root */
+        tnri_carries carries; /* for all operands of its root */
         bool writes;         /* the lease is a write lease */
         int carrier;         /* first operand of the same root, which carries for it */
         int next;            /* next operand of the same root; -1: the last */
