@@ -46,6 +46,45 @@ static inline void tnri_product_one(tnri_product_axes *axes, int64_t extent, int
     axes->c[0] = c;
 }
 
+/* Where a walk over a group is: offsets in elements of each operand. {0} is its first index. */
+typedef struct tnri_product_place {
+    int64_t a, b, c;
+    int64_t index[TNRI_PRODUCT_RANK];
+} tnri_product_place;
+
+/* On to the next index; false, and back at the first, after the last. */
+static inline bool tnri_product_step_on(const tnri_product_axes *axes, tnri_product_place *at)
+{
+    for (int i = 0; i < axes->rank; ++i) {
+        at->a += axes->a[i];
+        at->b += axes->b[i];
+        at->c += axes->c[i];
+        if (++at->index[i] < axes->extents[i]) {
+            return true;
+        }
+        at->index[i] = 0;
+        at->a -= axes->a[i] * axes->extents[i];
+        at->b -= axes->b[i] * axes->extents[i];
+        at->c -= axes->c[i] * axes->extents[i];
+    }
+    return false;
+}
+
+/* At the index of that number. */
+static inline void tnri_product_place_at(const tnri_product_axes *axes, int64_t number, tnri_product_place *at)
+{
+    at->a = 0;
+    at->b = 0;
+    at->c = 0;
+    for (int i = 0; i < axes->rank; ++i) {
+        at->index[i] = number % axes->extents[i];
+        number /= axes->extents[i];
+        at->a += at->index[i] * axes->a[i];
+        at->b += at->index[i] * axes->b[i];
+        at->c += at->index[i] * axes->c[i];
+    }
+}
+
 /* Blocks of the loops, in elements, and what they need of scratch. */
 typedef struct tnri_product_blocks {
     bool one_block; /* of all columns, which lanes share; else they share a panel of rows */

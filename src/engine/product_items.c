@@ -16,7 +16,13 @@ typedef struct items_work {
     int64_t pieces;
 } items_work;
 
-#define ITEMS_AT_ONCE 64
+/* The kernel's argument for the item that the walk is at. */
+static void go_to(tnri_gemm *gemm, const tnri_gemm *first, const tnri_product_place *at, size_t element)
+{
+    gemm->a = (const char *)first->a + at->a * (int64_t)element;
+    gemm->b = (const char *)first->b + at->b * (int64_t)element;
+    gemm->c = (char *)first->c + at->c * (int64_t)element;
+}
 
 static void multiply_items(void *context, int64_t piece)
 {
@@ -25,19 +31,12 @@ static void multiply_items(void *context, int64_t piece)
     int64_t end;
     tnri_product_part(w->batch->size, 1, w->pieces, piece, &begin, &end);
     tnri_gemm gemm = w->gemm;
-    int64_t in_a[ITEMS_AT_ONCE];
-    int64_t in_b[ITEMS_AT_ONCE];
-    int64_t in_c[ITEMS_AT_ONCE];
-    for (int64_t item = begin; item < end; item += ITEMS_AT_ONCE) {
-        const int64_t count = end - item < ITEMS_AT_ONCE ? end - item : ITEMS_AT_ONCE;
-        tnri_product_offsets(w->batch, w->batch->a, w->batch->b, item, count, in_a, in_b);
-        tnri_product_offsets(w->batch, w->batch->c, w->batch->c, item, count, in_c, in_c);
-        for (int64_t i = 0; i < count; ++i) {
-            gemm.a = (const char *)w->gemm.a + in_a[i] * (int64_t)w->element;
-            gemm.b = (const char *)w->gemm.b + in_b[i] * (int64_t)w->element;
-            gemm.c = (char *)w->gemm.c + in_c[i] * (int64_t)w->element;
-            w->kernel(&gemm);
-        }
+    tnri_product_place at;
+    tnri_product_place_at(w->batch, begin, &at);
+    for (int64_t item = begin; item < end; ++item) {
+        go_to(&gemm, &w->gemm, &at, w->element);
+        w->kernel(&gemm);
+        (void)tnri_product_step_on(w->batch, &at);
     }
 }
 
@@ -89,20 +88,12 @@ static void run_one(tnr_engine *engine, const tnri_product *product, const tnri_
 /* One after another, for few of them. */
 static void run_singly(tnr_engine *engine, const tnri_product *product, const tnri_gemm *gemm)
 {
-    const tnri_product_axes *batch = &product->batch;
-    const int64_t element = (int64_t)tnr_dtype_size(product->dtype);
-    for (int64_t item = 0; item < batch->size; ++item) {
-        int64_t in_a;
-        int64_t in_b;
-        int64_t in_c;
-        tnri_product_offsets(batch, batch->a, batch->b, item, 1, &in_a, &in_b);
-        tnri_product_offsets(batch, batch->c, batch->c, item, 1, &in_c, &in_c);
+    tnri_product_place at = {.a = 0};
+    do {
         tnri_gemm one = *gemm;
-        one.a = (const char *)gemm->a + in_a * element;
-        one.b = (const char *)gemm->b + in_b * element;
-        one.c = (char *)gemm->c + in_c * element;
+        go_to(&one, gemm, &at, tnr_dtype_size(product->dtype));
         run_one(engine, product, &one);
-    }
+    } while (tnri_product_step_on(&product->batch, &at));
 }
 
 static void run_gemm(tnr_engine *engine, const tnri_product *product, const tnri_gemm *gemm)
@@ -148,11 +139,10 @@ void tnri_product_run_items(tnr_engine *engine, const tnri_product *product)
     run_gemm(engine, product, &gemm);
     const int64_t element = (int64_t)tnr_dtype_size(product->dtype);
     for (int64_t p = gemm.k; p < k->size; p += gemm.k) {
-        int64_t in_a;
-        int64_t in_b;
-        tnri_product_offsets(k, k->a, k->b, p, 1, &in_a, &in_b);
-        gemm.a = (const char *)product->a + in_a * element;
-        gemm.b = (const char *)product->b + in_b * element;
+        tnri_product_place at;
+        tnri_product_place_at(k, p, &at);
+        gemm.a = (const char *)product->a + at.a * element;
+        gemm.b = (const char *)product->b + at.b * element;
         tnri_product_add_next(&gemm.finish);
         run_gemm(engine, product, &gemm);
     }

@@ -58,15 +58,11 @@ static void begin_shared(tnri_round *r, int64_t panel)
 static void begin_item(tnri_round *r, int64_t item)
 {
     const tnri_product *product = r->product;
-    const tnri_product_axes *batch = &product->batch;
-    int64_t in_a;
-    int64_t in_b;
-    int64_t in_c;
-    tnri_product_offsets(batch, batch->a, batch->b, item, 1, &in_a, &in_b);
-    tnri_product_offsets(batch, batch->c, batch->c, item, 1, &in_c, &in_c);
-    r->a = (const char *)product->a + in_a * (int64_t)r->element;
-    r->b = (const char *)product->b + in_b * (int64_t)r->element;
-    r->c = (char *)product->c + in_c * (int64_t)r->element;
+    tnri_product_place at;
+    tnri_product_place_at(&product->batch, item, &at);
+    r->a = (const char *)product->a + at.a * (int64_t)r->element;
+    r->b = (const char *)product->b + at.b * (int64_t)r->element;
+    r->c = (char *)product->c + at.c * (int64_t)r->element;
 }
 
 /* A round is one part of k of one panel (of all rows, where there is one block) of one item of the batch. They come in this order. */

@@ -15,9 +15,9 @@ static int64_t offset_of(const tnri_product *product, int64_t first)
     const tnri_product_axes *const groups[3] = {&product->m, &product->n, &product->batch};
     int64_t offset = 0;
     for (int i = 0; i < 3; ++i) {
-        int64_t in_c;
-        tnri_product_offsets(groups[i], groups[i]->c, groups[i]->c, first % groups[i]->size, 1, &in_c, &in_c);
-        offset += in_c;
+        tnri_product_place at;
+        tnri_product_place_at(groups[i], first % groups[i]->size, &at);
+        offset += at.c;
         first /= groups[i]->size;
     }
     return offset;

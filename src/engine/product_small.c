@@ -10,30 +10,6 @@
 #include "product_internal.h"
 #include "team_internal.h"
 
-/* Where a walk over a group is, in elements of each operand. */
-typedef struct place {
-    int64_t index[TNRI_PRODUCT_RANK];
-    int64_t a, b, c;
-} place;
-
-/* On to the next index of a group; false, and back at the first, after the last. */
-static bool step(const tnri_product_axes *axes, place *at)
-{
-    for (int i = 0; i < axes->rank; ++i) {
-        at->a += axes->a[i];
-        at->b += axes->b[i];
-        at->c += axes->c[i];
-        if (++at->index[i] < axes->extents[i]) {
-            return true;
-        }
-        at->index[i] = 0;
-        at->a -= axes->a[i] * axes->extents[i];
-        at->b -= axes->b[i] * axes->extents[i];
-        at->c -= axes->c[i] * axes->extents[i];
-    }
-    return false;
-}
-
 #define TEMPLATE "product_small.tmpl.h"
 #define DTYPES DTYPES_FLOAT
 #include "kernels/each_dtype.inl.h"
@@ -107,18 +83,18 @@ tnr_status tnri_product_run(tnr_engine *engine, tnri_product *product, const voi
     if (product->way == TNRI_PRODUCT_NOTHING) {
         return TNR_OK;
     }
-    place batch = {{0}, 0, 0, 0};
+    tnri_product_place batch = {.a = 0};
     do {
-        place column = {{0}, batch.a, batch.b, batch.c};
+        tnri_product_place column = {batch.a, batch.b, batch.c, {0}};
         do {
-            place row = {{0}, column.a, column.b, column.c};
+            tnri_product_place row = {column.a, column.b, column.c, {0}};
             do {
                 kernels[product->dtype](&product->finish, nothing ? NULL : &product->k,
                                         nothing ? NULL : (const char *)a + row.a * width,
                                         nothing ? NULL : (const char *)b + row.b * width, (char *)c + row.c * width);
-            } while (step(&product->m, &row));
-        } while (step(&product->n, &column));
-    } while (step(&product->batch, &batch));
+            } while (tnri_product_step_on(&product->m, &row));
+        } while (tnri_product_step_on(&product->n, &column));
+    } while (tnri_product_step_on(&product->batch, &batch));
     return TNR_OK;
 }
 

@@ -13,10 +13,10 @@ static void NAME(element)(const tnri_finish *finish, const tnri_product_axes *k,
         const T *const y = (const T *)(const void *)b;
         const REAL sign_a = finish->conjugate_a ? (REAL)-1 : (REAL)1;
         const REAL sign_b = finish->conjugate_b ? (REAL)-1 : (REAL)1;
-        place at = {{0}, 0, 0, 0};
+        tnri_product_place at = {.a = 0};
         do {
             sum = NAME(times_plus)(NAME(conjugated)(x[at.a], sign_a), NAME(conjugated)(y[at.b], sign_b), sum);
-        } while (step(k, &at));
+        } while (tnri_product_step_on(k, &at));
     }
     if (!finish->plain) {
         sum = NAME(times)(NAME(scalar)(finish->alpha), sum);
