@@ -36,7 +36,7 @@ extern "C" {
 typedef enum tnr_einsum_mode {
     TNR_EINSUM_AUTOMATIC = 0, /**< exact where the search costs less than contracting by the greedy path; else greedy */
     TNR_EINSUM_GREEDY,        /**< the pair next whose result is smallest compared with what it takes away */
-    TNR_EINSUM_EXACT,         /**< fewest multiplications; TNR_ERR_ARGUMENT beyond TNR_EINSUM_EXACT_OPERANDS */
+    TNR_EINSUM_EXACT,         /**< fewest flops of its products; TNR_ERR_ARGUMENT beyond TNR_EINSUM_EXACT_OPERANDS */
     TNR_EINSUM_LEFT_TO_RIGHT, /**< first with second, their product with third, ... */
     TNR_EINSUM_GIVEN /**< of a path that the options gave; in options with steps alone, without them TNR_ERR_ARGUMENT */
 } tnr_einsum_mode;
@@ -73,7 +73,7 @@ typedef struct tnr_einsum_options {
     tnr_einsum_mode mode;
     int step_count;               /**< of `steps`; 0: the path is found by `mode` */
     const tnr_einsum_step *steps; /**< a path of one's own: a and b of each step; the rest is not looked at */
-    uint64_t conjugate;           /**< bit i: use the conjugate of operand i; nothing for real dtypes */
+    uint64_t conjugate;           /**< bit i, of an operand: use its conjugate; nothing for real dtypes */
     tnr_scalar alpha;             /**< 0 reads no operand */
     tnr_scalar beta;              /**< 0 does not read out; anything else is refused by tnr_einsum (TNR_ERR_ARGUMENT) */
 } tnr_einsum_options;
@@ -87,7 +87,7 @@ typedef struct tnr_einsum_options {
  * several may be the same tensor. f32 f64 c32 c64; options NULL: defaults, beta must be 0. A sum over nothing (extent 0) is 0.
  *
  * TNR_ERR_ARGUMENT for an equation that is none, of another number of operands, or with a label of the result that no operand has or
- * that is there twice; for a given path that does not use each number once. TNR_ERR_SHAPE for labels of another number than an
+ * that is there twice; for a given path that does not use each number once; for a bit of conjugate beyond the operands. TNR_ERR_SHAPE for labels of another number than an
  * operand's axes and for a label with two extents; TNR_ERR_UNSUPPORTED where an intermediate would have more than 2 * TNR_MAX_RANK axes
  * longer than 1, TNR_ERR_OVERFLOW where its bytes do not fit 63 bits.
  *

@@ -57,7 +57,7 @@ typedef struct tnr_view_mut {
 /**
  * A range of one axis. start and end select a forward range: negative values count from the end, and both are then held
  * to 0..extent; start >= end is empty. |step| > 1 keeps every |step|-th element of that range; step < 0 walks it from its
- * last element down. step 0 is TNR_ERR_ARGUMENT. Not NumPy's rule for negative steps: the range comes first.
+ * last element down: {1, 4, -1} is 3, 2, 1. step 0 is TNR_ERR_ARGUMENT. Not NumPy's rule for negative steps: the range comes first.
  */
 typedef struct tnr_range {
     int64_t start;
