@@ -3,10 +3,13 @@
  * From a path to operations: sums over labels that one operand alone has, then pairs; the order of axes of what they give, and where it
  * lies. Pure.
  *
- * Axes of an intermediate: first those that stay free when it meets its partner, then those that are summed, then those of the
- * batch; within each the order of the operands it came from, so that neighbours stay neighbours and fuse.
+ * Axes of an intermediate: those that stay free when it meets its partner, those that are summed, and last those of the batch; within each the
+ * order of the operands it came from. The free ones come first, or the summed ones where more neighbours are neighbours then in all that
+ * has them: these fuse, and products of few axes take less preparation.
  */
 #include "einsum_internal.h"
+
+#define NO_ORDER (-1) /* rank of an intermediate whose order of axes is not known yet */
 
 static int reduced(int operand) { return 2 * TNR_EINSUM_OPERANDS + operand; }
 
@@ -32,6 +35,7 @@ static int prepared(const tnri_equation *e, tnri_einsum_plan *plan, int value, i
         return value;
     }
     plan->values[reduced(value)].labels = left;
+    plan->values[reduced(value)].rank = NO_ORDER;
     add(plan, value, TNR_NONE, reduced(value), step);
     return reduced(value);
 }
@@ -57,6 +61,7 @@ static void add_operations(const tnri_equation *e, const tnri_path *path, bool f
         sets[e->count + i] = sets[path->a[i]] | sets[path->b[i]];
         if (to != TNR_NONE) {
             plan->values[to].labels = tnri_path_left(e, sets[to]);
+            plan->values[to].rank = NO_ORDER;
         }
         add(plan, a, b, to, i);
     }
@@ -73,19 +78,84 @@ static int taker_of(const tnri_einsum_plan *plan, int number)
     return taker;
 }
 
+/* Labels of a value, or of the result, in the order of its axes. */
+typedef struct axis_list {
+    int rank;
+    const uint8_t *axes;
+} axis_list;
+
+static axis_list axes_of(const tnri_equation *e, const tnri_einsum_plan *plan, int value)
+{
+    if (value == TNR_NONE) {
+        return (axis_list){e->out_rank, e->out_axes};
+    }
+    return value < e->count ? (axis_list){e->ranks[value], e->axes[value]}
+                            : (axis_list){plan->values[value].rank, plan->values[value].axes};
+}
+
 /* Go through a value's labels in the order of its axes and append those that `wanted` still has. */
 static void append(const tnri_equation *e, const tnri_einsum_plan *plan, int from, uint64_t *wanted, tnri_value *to)
 {
-    const bool operand = from < e->count;
-    const int rank = operand ? e->ranks[from] : plan->values[from].rank;
-    const uint8_t *axes = operand ? e->axes[from] : plan->values[from].axes;
-    for (int i = 0; i < rank; ++i) {
-        const uint64_t bit = UINT64_C(1) << axes[i];
+    const axis_list list = axes_of(e, plan, from);
+    for (int i = 0; i < list.rank; ++i) {
+        const uint64_t bit = UINT64_C(1) << list.axes[i];
         if ((*wanted & bit) != 0) {
             *wanted &= ~bit;
-            to->axes[to->rank++] = axes[i];
+            to->axes[to->rank++] = list.axes[i];
         }
     }
+}
+
+/* Class by class, each in the order of the operation's operands. */
+static void append_classes(const tnri_equation *e, const tnri_einsum_plan *plan, const tnri_einsum_op *op,
+                           const uint64_t classes[3], tnri_value *value)
+{
+    value->rank = 0;
+    for (int c = 0; c < 3; ++c) {
+        uint64_t wanted = classes[c];
+        append(e, plan, op->a, &wanted, value);
+        if (op->b != TNR_NONE) {
+            append(e, plan, op->b, &wanted, value);
+        }
+    }
+}
+
+/* y comes after x among a value's axes longer than 1, or neither does, as far as is known. */
+static bool stay_neighbours(const tnri_equation *e, const tnri_einsum_plan *plan, int value, uint8_t x, uint8_t y)
+{
+    const axis_list list = axes_of(e, plan, value);
+    if (list.rank == NO_ORDER) {
+        const uint64_t labels = plan->values[value].labels;
+        return (labels >> x & 1) == (labels >> y & 1);
+    }
+    bool after_x = false;
+    for (int i = 0; i < list.rank; ++i) {
+        const uint8_t label = list.axes[i];
+        if (after_x && (e->longer >> label & 1) != 0) {
+            return label == y;
+        }
+        if (label == y) {
+            return false;
+        }
+        after_x = after_x || label == x;
+    }
+    return !after_x;
+}
+
+/* Neighbours of a value that are such for all else in the operation that gives it, and for all else in the one that takes it. */
+static int fused(const tnri_equation *e, const tnri_einsum_plan *plan, const tnri_einsum_op *given,
+                 const tnri_einsum_op *taken, int partner, const tnri_value *value)
+{
+    int count = 0;
+    for (int i = 0; i + 1 < value->rank; ++i) {
+        const uint8_t x = value->axes[i];
+        const uint8_t y = value->axes[i + 1];
+        count += stay_neighbours(e, plan, given->a, x, y) &&
+                 (given->b == TNR_NONE || stay_neighbours(e, plan, given->b, x, y));
+        count += stay_neighbours(e, plan, taken->to, x, y) &&
+                 (partner == TNR_NONE || stay_neighbours(e, plan, partner, x, y));
+    }
+    return count;
 }
 
 static void order_axes(const tnri_equation *e, tnri_einsum_plan *plan, int number, int taker)
@@ -97,15 +167,14 @@ static void order_axes(const tnri_equation *e, tnri_einsum_plan *plan, int numbe
     const uint64_t other = partner == TNR_NONE ? 0 : labels_of(e, plan, partner);
     const uint64_t result = next->to == TNR_NONE ? e->out : plan->values[next->to].labels;
     const uint64_t own = value->labels & e->longer;
-    const uint64_t classes[3] = {own & ~other, own & other & ~result, own & other & result};
-    value->rank = 0;
-    for (int c = 0; c < 3; ++c) {
-        uint64_t wanted = classes[c];
-        append(e, plan, op->a, &wanted, value);
-        if (op->b != TNR_NONE) {
-            append(e, plan, op->b, &wanted, value);
-        }
-    }
+    const uint64_t free = own & ~other;
+    const uint64_t summed = own & other & ~result;
+    const uint64_t batch = own & other & result;
+    tnri_value plain = *value;
+    tnri_value turned = *value;
+    append_classes(e, plan, op, (const uint64_t[]){free, summed, batch}, &plain);
+    append_classes(e, plan, op, (const uint64_t[]){summed, free, batch}, &turned);
+    *value = fused(e, plan, op, next, partner, &turned) > fused(e, plan, op, next, partner, &plain) ? turned : plain;
 }
 
 static tnr_status measure(const char *op, const tnri_equation *e, tnri_value *value, uint64_t *bytes)
