@@ -141,8 +141,11 @@ static void tile_c64(int64_t k, const void *a, const void *b, const tnri_tile *t
 
 /* ---- Filling the table ----------------------------------------------------------------------------------------------------------- */
 
-/* False where tiles of that shape cannot be used: complex ones need pairs, and micro-panels that are full have no gaps between. */
-static bool shape_of(num_t type, size_t size, tile_shape *shape)
+/*
+ * False where tiles of that shape cannot be used: complex ones need pairs, micro-panels that are full have no gaps between, and rows are
+ * cut at multiples of a vector, `step` reals.
+ */
+static bool shape_of(num_t type, size_t size, int step, tile_shape *shape)
 {
     const dim_t rows = bli_cntx_get_blksz_def_dt(type, BLIS_MR, context);
     const dim_t columns = bli_cntx_get_blksz_def_dt(type, BLIS_NR, context);
@@ -155,7 +158,7 @@ static bool shape_of(num_t type, size_t size, tile_shape *shape)
     shape->exchanged = prefers_rows(type, context);
     shape->rows = (int)(shape->exchanged ? columns : rows);
     shape->columns = (int)(shape->exchanged ? rows : columns);
-    return true;
+    return shape->rows % step == 0;
 }
 
 #define TRIED_DEPTH 5
@@ -230,8 +233,8 @@ static bool fill(const tnri_product_table *own)
         return false;
     }
     context = bli_gks_query_cntx();
-    if (context == NULL || !shape_of(BLIS_FLOAT, sizeof(float), &shape_f32) ||
-        !shape_of(BLIS_DOUBLE, sizeof(double), &shape_f64)) {
+    if (context == NULL || !shape_of(BLIS_FLOAT, sizeof(float), own->of[TNR_F32].step, &shape_f32) ||
+        !shape_of(BLIS_DOUBLE, sizeof(double), own->of[TNR_F64].step, &shape_f64)) {
         return false;
     }
     const void_fp of_floats = kernel_of(BLIS_FLOAT, context);

@@ -82,7 +82,10 @@ static void run_one(tnr_engine *engine, const tnri_product *product, const tnri_
                   .pieces = product->lanes};
     w.unit =
         w.by_columns ? kernel->nr : 4 * (int64_t)kernel->mr; /* a multiple of what is made at once, for equal sums */
-    tnri_engine_run(engine, product->lanes, product->lanes, multiply_part, &w);
+    if (!w.by_columns && w.pieces > gemm->m / w.unit) {      /* no piece has fewer rows than a vector (`outer`) */
+        w.pieces = gemm->m < w.unit ? 1 : gemm->m / w.unit;
+    }
+    tnri_engine_run(engine, product->lanes, w.pieces, multiply_part, &w);
 }
 
 /* One after another, for few of them. */

@@ -6,7 +6,7 @@ set(TENURE_BOARD_IMAGES
     unit_layout unit_tensor unit_tensor_life unit_tensor_making unit_view unit_view_mut unit_lease unit_lease_split unit_map
     unit_copy unit_group unit_group_reserve unit_group_moves unit_group_spans
     unit_engine_life unit_engine_values unit_elementwise_values unit_cast unit_reduction_values unit_reduction_norms
-    unit_reduction_positions unit_concatenate unit_gather unit_pad unit_structure unit_einsum
+    unit_reduction_positions unit_concatenate unit_gather unit_pad unit_structure unit_product_scalars unit_einsum
     unit_catalogue_refusals property_catalogue property_layout_model property_pool_model)
 set(TENURE_BOARD_COUNTS_property_catalogue ROUNDS=2 LIMIT=7)
 set(TENURE_BOARD_COUNTS_property_layout_model CASES=3000)

@@ -55,6 +55,39 @@ static inline matrix matrix_of(tnr_dtype dtype, int rank, const int64_t *shape, 
 
 static inline void drop(matrix *old) { catalogue_ok(tnr_tensor_release(&old->tensor), "release"); }
 
+/* Set real and imaginary part of element i. */
+static inline void put(tnr_dtype dtype, void *data, int64_t i, double re, double im)
+{
+    switch (dtype) {
+    case TNR_F32:
+        ((float *)data)[i] = (float)re;
+        break;
+    case TNR_F64:
+        ((double *)data)[i] = re;
+        break;
+    case TNR_C32:
+        ((tnr_c32 *)data)[i] = (tnr_c32){(float)re, (float)im};
+        break;
+    default:
+        ((tnr_c64 *)data)[i] = (tnr_c64){re, im};
+        break;
+    }
+}
+
+static inline bool holds(tnr_dtype dtype, const void *data, int64_t i, double re, double im)
+{
+    switch (dtype) {
+    case TNR_F32:
+        return (double)((const float *)data)[i] == re;
+    case TNR_F64:
+        return ((const double *)data)[i] == re;
+    case TNR_C32:
+        return (double)((const tnr_c32 *)data)[i].re == re && (double)((const tnr_c32 *)data)[i].im == im;
+    default:
+        return ((const tnr_c64 *)data)[i].re == re && ((const tnr_c64 *)data)[i].im == im;
+    }
+}
+
 static inline void expect_f64(const matrix *found, int64_t count, const double *column_major)
 {
     for (int64_t i = 0; i < count; ++i) {

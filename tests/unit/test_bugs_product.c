@@ -21,39 +21,6 @@
 
 #include "support/matrix.h"
 
-/* Set real and imaginary part of element i. */
-static void put(tnr_dtype dtype, void *data, int64_t i, double re, double im)
-{
-    switch (dtype) {
-    case TNR_F32:
-        ((float *)data)[i] = (float)re;
-        break;
-    case TNR_F64:
-        ((double *)data)[i] = re;
-        break;
-    case TNR_C32:
-        ((tnr_c32 *)data)[i] = (tnr_c32){(float)re, (float)im};
-        break;
-    default:
-        ((tnr_c64 *)data)[i] = (tnr_c64){re, im};
-        break;
-    }
-}
-
-static bool holds(tnr_dtype dtype, const void *data, int64_t i, double re, double im)
-{
-    switch (dtype) {
-    case TNR_F32:
-        return (double)((const float *)data)[i] == re;
-    case TNR_F64:
-        return ((const double *)data)[i] == re;
-    case TNR_C32:
-        return (double)((const tnr_c32 *)data)[i].re == re && (double)((const tnr_c32 *)data)[i].im == im;
-    default:
-        return ((const tnr_c64 *)data)[i].re == re && ((const tnr_c64 *)data)[i].im == im;
-    }
-}
-
 static void ones_into_poison(tnr_dtype dtype, int64_t m, int64_t n, int64_t k)
 {
     matrix a = matrix_of(dtype, 2, LIST(m, k), NULL);
@@ -122,30 +89,6 @@ static void test_MM_01_beta_zero_overwrites_and_alpha_zero_reads_nothing(void **
         }
         drop(&a);
         drop(&b);
-        drop(&poison);
-        drop(&c);
-    }
-}
-
-/* Scalars are of the dtype: what vanishes there is 0, and neither operands nor the target are read for it. */
-static void test_scalars_that_vanish_are_zeros(void **state)
-{
-    (void)state;
-    static const tnr_dtype dtypes[] = {TNR_F32, TNR_C32};
-    for (size_t d = 0; d < 2; ++d) {
-        matrix poison = matrix_of(dtypes[d], 2, LIST(2, 2), NULL);
-        matrix c = matrix_of(dtypes[d], 2, LIST(2, 2), NULL);
-        for (int64_t i = 0; i < 4; ++i) {
-            put(dtypes[d], poison.data, i, (double)NAN, (double)NAN);
-            put(dtypes[d], c.data, i, (double)NAN, (double)NAN);
-        }
-        tnr_product_options options = TNR_PRODUCT_OPTIONS;
-        options.alpha.re = 1e-60;
-        options.beta.re = 1e-60;
-        catalogue_ok(tnr_matmul_into(engine, &poison.view.view, &poison.view.view, &options, &c.view), "both vanish");
-        for (int64_t i = 0; i < 4; ++i) {
-            assert_true(holds(dtypes[d], c.data, i, 0.0, 0.0));
-        }
         drop(&poison);
         drop(&c);
     }
@@ -451,49 +394,10 @@ static void test_MM_12_products_after_fork(void **state)
     assert_true(product_of_ones(64));
 }
 
-/* beta 1 adds to what is there: an infinity with an imaginary part of 0 stays one, by every way a product goes. */
-static void test_beta_one_leaves_infinities_alone(void **state)
-{
-    (void)state;
-    static const int64_t sizes[][3] = {{3, 3, 3}, {40, 1, 30}, {40, 30, 600}, {3, 2, 0}};
-    for (unsigned dtype = TNR_F32; dtype <= TNR_C64; ++dtype) {
-        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
-            for (int zero = 0; zero < 2; ++zero) {
-                const int64_t m = sizes[s][0];
-                const int64_t n = sizes[s][1];
-                const int64_t k = sizes[s][2];
-                matrix a = matrix_of((tnr_dtype)dtype, 2, LIST(m, k), NULL);
-                matrix b = matrix_of((tnr_dtype)dtype, 2, LIST(k, n), NULL);
-                matrix c = matrix_of((tnr_dtype)dtype, 2, LIST(m, n), NULL);
-                for (int64_t i = 0; i < m * k; ++i) {
-                    put((tnr_dtype)dtype, a.data, i, 1.0, 0.0);
-                }
-                for (int64_t i = 0; i < k * n; ++i) {
-                    put((tnr_dtype)dtype, b.data, i, 1.0, 0.0);
-                }
-                for (int64_t i = 0; i < m * n; ++i) {
-                    put((tnr_dtype)dtype, c.data, i, (double)INFINITY, 0.0);
-                }
-                tnr_product_options options = TNR_PRODUCT_OPTIONS;
-                options.alpha.re = zero != 0 ? 0.0 : 0.5;
-                options.beta.re = 1.0;
-                catalogue_ok(tnr_matmul_into(engine, &a.view.view, &b.view.view, &options, &c.view), "product");
-                for (int64_t i = 0; i < m * n; ++i) {
-                    assert_true(holds((tnr_dtype)dtype, c.data, i, (double)INFINITY, 0.0));
-                }
-                drop(&a);
-                drop(&b);
-                drop(&c);
-            }
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_MM_01_beta_zero_overwrites_and_alpha_zero_reads_nothing),
-        cmocka_unit_test(test_scalars_that_vanish_are_zeros),
         cmocka_unit_test(test_MM_03_zero_extents_and_huge_strides),
         cmocka_unit_test(test_MM_05_stride_zero_inside_a_matrix),
         cmocka_unit_test(test_MM_06_only_the_logical_tile_is_written),
@@ -501,7 +405,6 @@ int main(void)
         cmocka_unit_test(test_MM_10_parameter_errors_are_answers),
         cmocka_unit_test(test_MM_11_many_callers_of_one_engine),
         cmocka_unit_test(test_MM_12_products_after_fork),
-        cmocka_unit_test(test_beta_one_leaves_infinities_alone),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -109,6 +109,8 @@ static void check(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, bool a_turne
     check_with(dtype, m, n, k, a_turned, b_turned, way, &factors);
     factors.beta = (tnr_scalar){1.0, 0.0};
     check_with(dtype, m, n, k, a_turned, b_turned, way, &factors);
+    factors.alpha = (tnr_scalar){1.0, 0.0}; /* what is done twice shows here */
+    check_with(dtype, m, n, k, a_turned, b_turned, way, &factors);
 }
 
 static void vectors_are_the_same(void **state)
@@ -120,6 +122,10 @@ static void vectors_are_the_same(void **state)
         check((tnr_dtype)dtype, 1, 303, 205, false, false, TNRI_PRODUCT_ITEMS);
         check((tnr_dtype)dtype, 1, 1, 1999, false, false, TNRI_PRODUCT_ITEMS);
         check((tnr_dtype)dtype, 333, 77, 1, false, false, TNRI_PRODUCT_ITEMS);
+        for (int64_t rows = 3; rows < 20; rows += 4) { /* the last piece would be one row: less than a vector */
+            const int64_t piece = 4 * (int64_t)engine->products->of[dtype].mr;
+            check((tnr_dtype)dtype, rows * piece + 1, 7, 1, false, false, TNRI_PRODUCT_ITEMS);
+        }
     }
 }
 

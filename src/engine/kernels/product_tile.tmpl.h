@@ -234,21 +234,7 @@ static void NAME(gathered)(const tnri_gemm *g)
 
 /* ---- Without vectors --------------------------------------------------------------------------------------------------------- */
 
-/* As vectors of a tile come to it. */
-static inline ALWAYS_INLINE T NAME(finished)(const tnri_finish *finish, T value, const T *c)
-{
-    if (finish->plain) {
-        return value;
-    }
-    if (finish->add) {
-        return NAME(plus)(value, *c);
-    }
-    value = NAME(times)(NAME(scalar)(finish->alpha), value);
-    if (finish->keep) {
-        return NAME(plus)(value, *c);
-    }
-    return finish->overwrite ? value : NAME(plus)(value, NAME(times)(NAME(scalar)(finish->beta), *c));
-}
+#include "finished.tmpl.h"
 
 #if KIND == KIND_COMPLEX
 /* An element of a * b from the products of parts: re[0] and re[1] are a's parts by the real part of b, im[0] and im[1] by the other. */
@@ -432,14 +418,10 @@ static void NAME(zip)(const tnri_finish *finish, int64_t count, int64_t depth, c
 
 static void NAME(scale)(const tnri_finish *finish, int64_t count, void *c, int64_t c_step)
 {
-    const T beta = NAME(scalar)(finish->beta);
-    const T zero = NAME(scalar)((tnr_c64){0.0, 0.0});
+    const tnri_finish how = *finish;
     T *to = c;
-    if (finish->keep) {
-        return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        to[i * c_step] = finish->overwrite ? zero : NAME(times)(beta, to[i * c_step]);
+    for (int64_t i = 0; i < count && !how.keep; ++i) {
+        to[i * c_step] = NAME(scaled_by_beta)(&how, to + i * c_step);
     }
 }
 
