@@ -166,12 +166,12 @@ TNR_API int tnr_machine_devices(tnr_machine *machine);
 /* ---- Products by all nodes at one time ------------------------------------------------------------------------------------- */
 
 /**
- * tnr_contract_into by the engines of all nodes together, for one contraction that is worth all cores of the process: each makes a part
+ * tnr_contract_into by the engines of up to 8 nodes together, for one contraction that is worth all cores of the process: each makes a part
  * of out, with packed blocks in its own node's memory. Bit for bit what one engine gives. Operands and out stay where they are and are
  * read and written from all nodes: a program that wants each part of out on the node that makes it had better give it pages of all
  * nodes.
  *
- * Engines are made if nobody asked for them before, at most 8 take part. The default node's engine alone makes what is too small to be packed,
+ * Engines are made if nobody asked for them before. The default node's engine alone makes what is too small to be packed,
  * products with vectors, and results whose longer side has too few indices on its slowest axis to be cut. Errors as tnr_contract_into; TNR_ERR_BUSY while a thread is inside one of these engines; TNR_ERR_MEMORY, before the first write,
  * when one of them finds no room for its scratch. No form makes a new tensor, for no node would be its place before another; there is no
  * plan, and no cache remembers it; and no einsum: contract the costly pairs of its path (tnr_einsum_path) by this call. Small builds (docs/bounded.md: TENURE_SMALL)

@@ -43,8 +43,8 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_matmul(tnr_engine *engine, const tnr_view 
 /**
  * out = alpha * a * b + beta * out. With beta 0 whatever out held, NaN included, does not matter.
  *
- * Larger products pack blocks of their operands, never an operand as a whole: up to 4 MiB of one, and 256 KiB of the other for each
- * worker; twice that on x86-64-v4. The first that does, and each that needs more than any before it,
+ * Larger products pack blocks of their operands: up to 4 MiB of one, and 400 KiB of the other for each worker; twice that on x86-64-v4. The
+ * first that does, and each that needs more than any before it,
  * takes scratch from the engine's domain (TNR_ERR_MEMORY before the first write), which the engine keeps and never makes
  * smaller; every other call takes nothing. It is a block of the domain, in its ledger as scratch, and no buffer of the pool.
  * tnr_engine_options.scratch_bytes takes it when the engine is made.
