@@ -605,6 +605,33 @@ static void scratch_that_was_given_is_enough(void **state)
     release(&out.tensor);
 }
 
+/* Axes of an intermediate are ordered so that they fuse in both products: a site of a matrix product state packs nothing. */
+static void small_chains_pack_nothing(void **state)
+{
+    (void)state;
+    operand e = tensor_of(2, SHAPE(4, 4), NULL);
+    operand a = tensor_of(3, SHAPE(4, 2, 4), NULL);
+    operand b = tensor_of(3, SHAPE(4, 2, 4), NULL);
+    operand out = tensor_of(2, SHAPE(4, 4), NULL);
+    const tnr_view_mut view = view_mut_of(out.tensor);
+    const tnr_view *const views[3] = {&e.view, &a.view, &b.view};
+    tnr_contraction_path path;
+    OK(tnr_einsum_path("ab,asc,bsd->cd", views, 3, NULL, &path));
+    tnr_engine_options options = TNR_ENGINE_OPTIONS;
+    options.scratch_bytes = path.intermediate_bytes;
+    tnr_engine *prepared = NULL;
+    OK(tnr_engine_create(heap, &options, &prepared));
+    const tnr_domain_statistics before = statistics_of(heap);
+    OK(tnr_einsum_into(prepared, "ab,asc,bsd->cd", views, 3, NULL, &view));
+    const tnr_domain_statistics after = statistics_of(heap);
+    assert_true(after.allocations == before.allocations);
+    OK(tnr_engine_destroy(&prepared));
+    release(&e.tensor);
+    release(&a.tensor);
+    release(&b.tensor);
+    release(&out.tensor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +649,7 @@ int main(void)
         cmocka_unit_test(dtypes_shapes_and_overlaps),
         cmocka_unit_test(warm_calls_take_nothing),
         cmocka_unit_test(scratch_that_was_given_is_enough),
+        cmocka_unit_test(small_chains_pack_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
