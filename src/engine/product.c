@@ -12,6 +12,11 @@
 
 void tnri_product_part(int64_t count, int64_t unit, int64_t parts, int64_t part, int64_t *begin, int64_t *end)
 {
+    if (parts == 1) { /* without divisions */
+        *begin = 0;
+        *end = count;
+        return;
+    }
     const int64_t units = (count + unit - 1) / unit;
     *begin = units * part / parts * unit;
     *end = units * (part + 1) / parts * unit;

@@ -105,11 +105,20 @@ static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int6
     }
 }
 
-/* Anything else: an element at a time. */
+/* Anything else: four elements at a time where rows are neighbours by fours, else one. */
 static void SIZED(pack_singly)(E *restrict to, const E *restrict from, const int64_t *rows, int live,
                                const int64_t *depths, int64_t depth, int width)
 {
-    for (int64_t p = 0; p < depth; ++p) {
+    bool fours = live % 4 == 0;
+    for (int r = 0; r < live && fours; r += 4) {
+        fours = is_run(rows + r, 4);
+    }
+    for (int64_t p = 0; p < depth && fours; ++p) {
+        for (int r = 0; r < live; r += 4) {
+            memcpy(to + p * width + r, from + depths[p] + rows[r], 4 * sizeof(E));
+        }
+    }
+    for (int64_t p = 0; p < depth && !fours; ++p) {
         const E *column = from + depths[p];
         for (int r = 0; r < live; ++r) {
             to[p * width + r] = column[rows[r]];
