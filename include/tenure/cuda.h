@@ -96,9 +96,9 @@ typedef struct tnr_cuda_options {
     unsigned char uuid[16]; /**< of the device, or of its MIG instance */
     int lanes;              /**< 1 to TNR_CUDA_MAX_LANES; 0: 2 */
     uint64_t
-        direct_bytes; /**< transfers up to this go straight from and to ordinary host memory; 0: 64 KiB; at most 1 GiB */
+        direct_bytes; /**< dense uploads up to this go straight from ordinary host memory; 0: 64 KiB; at most 1 GiB */
     uint64_t
-        chunk_bytes; /**< larger ones go in chunks of this through page-locked memory, 4 KiB to 256 MiB and a multiple of 64; 0: 4 MiB */
+        chunk_bytes; /**< other transfers of ordinary memory go in chunks of this through page-locked memory, 4 KiB to 256 MiB and a multiple of 64; 0: 4 MiB */
     int chunks;      /**< such chunks, 2 to 8; 0: 4. Taken at the first use */
     int retirements; /**< released blocks that may wait for work in flight, 1 to 256; 0: 32 */
     const char *

@@ -320,6 +320,8 @@ void tnri_marks_end(tnr_cuda_device *device, bool current);
 /* -- memory.c -- */
 
 tnr_status tnri_memory_take(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory);
+/* Page-locked memory of the host's in the books of a domain of any kind. */
+tnr_status tnri_memory_take_pinned(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory);
 /* Never fails: freed, retired or quarantined. `current`: the driver may be asked. It is out of its bucket. */
 void tnri_memory_release(tnri_memory *memory, bool current);
 tnri_memory *tnri_memory_find(const tnr_cuda_device *device, uint64_t address);

@@ -53,8 +53,11 @@ struct tnri_blas {
 
 /* ---- The engine ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Memory that an engine keeps: for intermediates that the core holds, for one operation, numbers, what values are found in, cuBLAS. */
-enum { TNRI_KEPT_SPAN, TNRI_KEPT_WORK, TNRI_KEPT_ONES, TNRI_KEPT_WORD, TNRI_KEPT_BLAS, TNRI_KEPT };
+/*
+ * Memory that an engine keeps: for intermediates that the core holds, for one operation, numbers, what values are found in, cuBLAS; and
+ * page-locked, where such values arrive.
+ */
+enum { TNRI_KEPT_SPAN, TNRI_KEPT_WORK, TNRI_KEPT_ONES, TNRI_KEPT_WORD, TNRI_KEPT_BLAS, TNRI_KEPT_ARRIVAL, TNRI_KEPT };
 
 typedef struct tnri_cuda_engine {
     tnr_block record;
@@ -86,7 +89,7 @@ tnr_status tnri_engine_close(void *state, tnr_status status);
 tnr_status tnri_engine_keep(tnri_cuda_engine *engine, int kind, uint64_t bytes, uint64_t *address);
 /* Before anything is given to the lane: it belongs to a batch that no mark stands for. Open. */
 void tnri_engine_batch(tnri_cuda_engine *engine);
-/* Bytes of the device, 16 at most, to engine->word; waits. Open. */
+/* Bytes of the device, 16 at most, to engine->word; waits. TNRI_KEPT_ARRIVAL is there. Open. */
 tnr_status tnri_engine_fetch(tnri_cuda_engine *engine, uint64_t address, size_t bytes);
 /* Give all that is kept back. Under the lock. */
 void tnri_engine_forget(tnri_cuda_engine *engine, bool current);

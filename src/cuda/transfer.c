@@ -48,9 +48,9 @@ void tnri_transfer_prepare(tnri_flight *flight, bool locked)
     flight->host_base += pair->host_begin * (int64_t)pair->element_bytes;
     direct_plan(flight, &plan);
     const bool run = plan.operations == 1 && plan.height == 1;
-    const bool direct =
-        pair->repeats == 0 && (locked ? plan.operations <= DIRECT_OPERATIONS
-                                      : run && pair->bytes <= flight->lane->device->options.direct_bytes);
+    /* ordinary memory: an upload is read before the driver's call returns; a download would hold the lock until its lane came to it */
+    const bool small = flight->way == TNRI_UPLOAD && run && pair->bytes <= flight->lane->device->options.direct_bytes;
+    const bool direct = pair->repeats == 0 && (locked ? plan.operations <= DIRECT_OPERATIONS : small);
     flight->touches_host = direct;
     if (!direct) {
         tnri_transfer_stage(flight, flight->lane->device->options.chunk_bytes);

@@ -62,6 +62,7 @@ static CUresult give_copy(const fake_op *what, CUstream behind)
         take_snapshot(op);
     }
     const bool now = op->target.host && !op->target.locked;
+    fake.held += now && stream->first != NULL ? 1 : 0;
     fake_push(stream, op);
     return now && !fake_run_op(stream, op) ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
 }

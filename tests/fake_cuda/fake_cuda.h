@@ -62,6 +62,7 @@ typedef struct fake_cuda {
     uint64_t double_free;
     uint64_t out_of_bounds;
     uint64_t misuse; /* handles, contexts, pitches */
+    uint64_t held;   /* copies to pageable memory that kept their caller until the stream had come to them */
     uint64_t hangs;  /* waits for what can never be */
     uint64_t leaked; /* objects that lived when the last holder of their context let go */
     uint64_t live;   /* objects: streams, events, pools, allocations, page-locked ranges */
