@@ -238,7 +238,8 @@ typedef struct tnr_cuda_domain_options {
  * The host cannot reach device memory: no call touches it but the copies below, those of tenure::mpi, and engines of the
  * device. Managed tensors are mapped by every call that works on host memory, CPU engines included; while the device works
  * on such a tensor that waits, and while it is mapped the device's calls on it are TNR_ERR_BUSY. Devices without
- * concurrent_managed refuse all work while any managed tensor is mapped, and a mapping waits for all lanes.
+ * concurrent_managed refuse all work while any managed tensor is mapped, and a mapping waits for all lanes: those of the one device
+ * object. Two objects of such a device know nothing of each other: the program itself keeps the one's mappings apart from the other's work.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_domain_create(tnr_cuda_device *device, tnr_cuda_memory memory,
                                                          const tnr_cuda_domain_options *options, tnr_domain **domain);

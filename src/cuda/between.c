@@ -85,7 +85,7 @@ static tnr_status target_work(between *copy)
         strides[0][axis] = alone ? 0 : to->strides[axis] * element;
         strides[1][axis] = alone ? 0 : from->strides[axis] * element;
     }
-    tnri_plan_make(&plan, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
+    tnri_plan_make(&plan, device->max_pitch, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
     TNR_TRY(tnri_lane_behind(copy->op, lane, copy->source_lane, copy->source_lane->issued));
     TNR_TRY(tnri_lane_order(copy->op, lane, copy->target, true));
     (void)tnri_lane_begin(lane);

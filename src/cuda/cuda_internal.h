@@ -131,8 +131,8 @@ typedef struct tnri_plan {
     int64_t begin[2];                 /* bytes from the first element to the first of the plan */
 } tnri_plan;
 
-/* strides in bytes; target elements distinct; no extent 0. */
-void tnri_plan_make(tnri_plan *plan, uint64_t element_bytes, int rank, const int64_t *shape,
+/* strides in bytes; target elements distinct; no extent 0. `most_pitch`: longest step from row to row that the driver takes. */
+void tnri_plan_make(tnri_plan *plan, int64_t most_pitch, uint64_t element_bytes, int rank, const int64_t *shape,
                     const int64_t *target_strides, const int64_t *source_strides);
 
 /*
@@ -241,7 +241,7 @@ struct tnr_cuda_device {
     tnr_cuda_options options; /* defaults filled in */
     tnr_cuda_device_info info;
     tnr_cuda_statistics counts;
-    int64_t max_pitch;
+    int64_t max_pitch; /* longest step from row to row that the driver takes */
     int multiprocessors;
     bool context_held; /* retained and not yet released */
     bool released;     /* the driver took that back */

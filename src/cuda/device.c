@@ -53,6 +53,7 @@ static int perhaps(tnr_cuda_device *device, int which, int otherwise)
 }
 
 enum { ATTRIBUTE_HOST_NUMA_ID = 134 }; /* of CUDA 12.2 */
+enum { USUAL_PITCH = INT32_MAX };
 
 static tnr_status describe(const char *op, tnr_cuda_device *device, int ordinal)
 {
@@ -75,6 +76,7 @@ static tnr_status describe(const char *op, tnr_cuda_device *device, int ordinal)
     TNR_TRY(attribute(op, device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &concurrent));
     info->numa_node = perhaps(device, ATTRIBUTE_HOST_NUMA_ID, TNR_NONE);
     device->multiprocessors = perhaps(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+    device->max_pitch = perhaps(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH, USUAL_PITCH);
     info->total_bytes = total;
     info->pools = pools != 0;
     info->managed = managed != 0;

@@ -28,7 +28,8 @@ static void direct_plan(const tnri_flight *flight, tnri_plan *plan)
     int64_t host[TNR_MAX_RANK];
     host_bytes(pair, host);
     const bool up = flight->way == TNRI_UPLOAD;
-    tnri_plan_make(plan, pair->element_bytes, pair->rank, pair->shape, up ? pair->away : host, up ? host : pair->away);
+    tnri_plan_make(plan, flight->lane->device->max_pitch, pair->element_bytes, pair->rank, pair->shape,
+                   up ? pair->away : host, up ? host : pair->away);
 }
 
 void tnri_transfer_stage(tnri_flight *flight, uint64_t most)
@@ -89,7 +90,7 @@ static tnr_status issue_whole(tnri_flight *flight)
         }
         source.address = (uint64_t)(uintptr_t)flight->host_base;
         device->counts.device_bytes += flight->ledger_bytes;
-        tnri_plan_make(&plan, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
+        tnri_plan_make(&plan, device->max_pitch, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
         if (plan.operations > PLAN_OPERATIONS && tnri_kernels_ready(flight->op, device)) {
             tnri_pair_make(&flight->pair, (size_t)element, to->rank, to->shape, to->strides, from->strides);
             begin_batch(flight);
@@ -128,7 +129,7 @@ static tnr_status issue_piece(tnri_flight *flight, tnri_chunk *chunk)
     }
     const tnri_side away = {.address = flight->base + (uint64_t)tnri_piece_away(pair, piece)};
     const tnri_side here = {.host = true, .address = (uint64_t)(uintptr_t)chunk->bytes};
-    tnri_plan_make(&plan, pair->element_bytes, piece->rank, piece->shape, up ? pair->away : packed,
+    tnri_plan_make(&plan, device->max_pitch, pair->element_bytes, piece->rank, piece->shape, up ? pair->away : packed,
                    up ? packed : pair->away);
     begin_batch(flight);
     chunk->state = TNRI_CHUNK_BUSY;

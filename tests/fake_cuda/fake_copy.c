@@ -22,8 +22,9 @@ static void take_snapshot(fake_op *op)
 static bool check_side(const fake_op *op, fake_side *side)
 {
     const bool rows = op->height > 1 || op->depth > 1;
-    if (rows && (side->pitch < op->width || side->pitch > INT32_MAX || side->slice < side->pitch * op->height)) {
-        fake_blame(&fake.misuse, "a copy whose rows or planes overlap");
+    if (rows &&
+        (side->pitch < op->width || side->pitch > (uint64_t)fake.max_pitch || side->slice < side->pitch * op->height)) {
+        fake_blame(&fake.misuse, "a copy whose rows or planes overlap, or lie too far apart");
         return false;
     }
     if (!side->host) {

@@ -42,6 +42,7 @@ typedef struct fake_cuda {
     bool concurrent;
     bool reaches; /* devices each other's memory */
     int numa;
+    int max_pitch;
     uint64_t memory_bytes; /* of each device */
     /* How it behaves. */
     uint64_t seed;
