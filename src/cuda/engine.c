@@ -34,8 +34,7 @@ static tnr_status one(void *state, tnr_dtype dtype, const char **data)
         const tnr_status status =
             TNRI_CUDA(engine->op, engine->device, copy_in, address, &numbers, sizeof(numbers), engine->lane->stream);
         if (status != TNR_OK) {
-            tnri_memory_release(engine->kept[TNRI_KEPT_ONES], true);
-            engine->kept[TNRI_KEPT_ONES] = NULL;
+            tnri_engine_drop(engine, TNRI_KEPT_ONES);
             return status;
         }
     }

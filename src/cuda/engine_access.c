@@ -167,6 +167,13 @@ tnr_status tnri_engine_keep(tnri_cuda_engine *engine, int kind, uint64_t bytes, 
     return TNR_OK;
 }
 
+void tnri_engine_drop(tnri_cuda_engine *engine, int kind)
+{
+    engine->kept_bytes -= engine->kept[kind]->bytes;
+    tnri_memory_release(engine->kept[kind], true);
+    engine->kept[kind] = NULL;
+}
+
 void tnri_engine_forget(tnri_cuda_engine *engine, bool current)
 {
     for (int kind = 0; kind < TNRI_KEPT; kind++) {

@@ -33,18 +33,27 @@ typedef struct tnri_blas_product {
     int batch;
 } tnri_blas_product;
 
-/* Is there one? Finds out at the first call. Under the lock, context current. */
-bool tnri_blas_ready(tnr_cuda_lane *lane, tnri_blas *blas);
+/*
+ * Of the untried: its file and functions. TNR_ERR_UNSUPPORTED where these are named and cannot be had, every time; else it is found, or there
+ * is none.
+ */
+tnr_status tnri_blas_find(const char *op, tnri_blas *blas);
+/*
+ * Of the found: a handle. TNR_ERR_MEMORY, and TNR_ERR_UNSUPPORTED where its file is named: it stays found. Else it is ready, or there is none.
+ * Under the lock, context current.
+ */
+tnr_status tnri_blas_begin(const char *op, tnr_cuda_lane *lane, tnri_blas *blas);
 tnr_status tnri_blas_run(const char *op, tnr_cuda_device *device, const tnri_blas *blas,
                          const tnri_blas_product *product);
 /* `current`: the context is. */
 void tnri_blas_end(tnri_blas *blas, bool current);
 
-typedef enum tnri_blas_state { TNRI_BLAS_UNTRIED, TNRI_BLAS_READY, TNRI_BLAS_NONE } tnri_blas_state;
+typedef enum tnri_blas_state { TNRI_BLAS_UNTRIED, TNRI_BLAS_FOUND, TNRI_BLAS_READY, TNRI_BLAS_NONE } tnri_blas_state;
 
 struct tnri_blas {
     tnri_blas_state state;
     char path[TNRI_PATH_BYTES]; /* "": look for it; "off": none */
+    const char *named_by;       /* whose word its file is; NULL: it was looked for */
     uint64_t workspace;         /* of the device's; set before the first use */
     uint64_t workspace_bytes;
     void *handle;
@@ -87,6 +96,8 @@ tnr_status tnri_engine_open(void *state, const char *op, tnri_operand *operands,
 tnr_status tnri_engine_close(void *state, tnr_status status);
 /* At least so many bytes of one kind, in *address. Open or not. */
 tnr_status tnri_engine_keep(tnri_cuda_engine *engine, int kind, uint64_t bytes, uint64_t *address);
+/* Give one kind back: nothing that was given to the lane for this call uses it. Under the lock, context current. */
+void tnri_engine_drop(tnri_cuda_engine *engine, int kind);
 /* Before anything is given to the lane: it belongs to a batch that no mark stands for. Open. */
 void tnri_engine_batch(tnri_cuda_engine *engine);
 /* Bytes of the device, 16 at most, to engine->word; waits. TNRI_KEPT_ARRIVAL is there. Open. */
