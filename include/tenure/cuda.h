@@ -29,7 +29,7 @@
  * levels of equal steps deep (rows, planes), in one operation. Beyond four such operations a copy on the device is one kernel,
  * where NVRTC is there to compile it (once, some hundred milliseconds); where it is not, it is one operation for each such block, and
  * a transposed copy one for each row: slow. To and from the host, such layouts are rearranged by the host, chunk by chunk, in
- * page-locked memory of the device object's. Between two device objects there are no kernels.
+ * page-locked memory of the device object's.
  *
  * Errors of the device. An operation that fails on the device is heard of by a later call. One that ends the context (an address
  * out of bounds, an uncorrectable memory error) *poisons* the device object: every later call but describe, statistics,
@@ -327,12 +327,21 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_start(tnr_cuda_lane *lane, const
 /** @} */
 
 /**
- * Between two device objects, on one device or on two: a lane of each side is named, and both are ordered around the copy.
- * Between devices it goes directly or not at all: TNR_ERR_UNSUPPORTED where the target's device has no access to the source's, which
- * may be so in one direction only; download and upload then. Ledger: copy_into.
+ * Between two device objects, on one device or on two: a lane of each side is named, and both are ordered around the copy. Layouts as on one
+ * device; a kernel, where it takes one, is the target's object's. On one device any of both sides' pool, plain and managed domains serve.
+ *
+ * Between devices it goes directly or not at all. Both sides must be of TNR_CUDA_POOL domains (or of pools over them), whose access is the
+ * library's to give, and the target's device must have access to the source's, which may be so in one direction only: else it is
+ * TNR_ERR_UNSUPPORTED; download and upload then. Ledger: copy_into.
+ *
+ * A ticket is one of the target's object, whose lane it is ended in. @{
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_between(tnr_cuda_lane *source_lane, const tnr_view *source,
                                                         tnr_cuda_lane *target_lane, const tnr_view_mut *target);
+TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_between_start(tnr_cuda_lane *source_lane, const tnr_view *source,
+                                                              tnr_cuda_lane *target_lane, const tnr_view_mut *target,
+                                                              tnr_ticket **ticket);
+/** @} */
 
 /* ---- Engines ----------------------------------------------------------------------------------------------------------------- */
 

@@ -400,6 +400,12 @@ tnr_status tnri_transfer_begin(tnri_flight *flight);
 tnr_status tnri_transfer_step(tnri_flight *flight, bool wait, bool *over);
 /* It failed: wait for what was given to the driver. False: not proved to be over. */
 bool tnri_transfer_fail(tnri_flight *flight);
+/*
+ * Give a copy between views on one device, or on two (the sides' contexts differ, and the lane's device reaches both), to the lane, whose batch was
+ * begun: as a few operations of the driver, or as one kernel of the lane's device where there are kernels.
+ */
+tnr_status tnri_transfer_views(const char *op, tnr_cuda_lane *lane, int64_t most_pitch, const tnr_view *to,
+                               const tnr_view *from, tnri_side target, tnri_side source);
 
 /* -- flight.c -- */
 
@@ -417,6 +423,13 @@ typedef struct tnri_order {
 
 /* Run a copy, to its end or (ticket not NULL) as a ticket. */
 tnr_status tnri_flight_run(tnr_cuda_lane *lane, const tnri_order *order, tnr_tensor **tensor, tnr_ticket **ticket);
+/* A record for such a copy, of the lane's device object; its target view is still to be told. */
+tnr_status tnri_order_take(tnr_cuda_lane *lane, const tnri_order *order, tnri_flight **flight);
+/*
+ * The flight's device work is over, well or not; `lost`: or not proved to be. Leases, ledger, the new tensor, the record; its status. Not under
+ * the lock.
+ */
+tnr_status tnri_order_conclude(tnri_flight *flight, tnr_status status, bool lost, tnr_tensor **tensor);
 /* Give the leases of lost transfers back, which are proved to be over by now. Not under the lock. */
 void tnri_flights_recover(tnr_cuda_device *device);
 /* dtype and shape agree. */

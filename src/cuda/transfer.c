@@ -72,39 +72,44 @@ static void begin_batch(tnri_flight *flight)
     }
 }
 
+tnr_status tnri_transfer_views(const char *op, tnr_cuda_lane *lane, int64_t most_pitch, const tnr_view *to,
+                               const tnr_view *from, tnri_side target, tnri_side source)
+{
+    const int64_t element = (int64_t)tnr_dtype_size(to->dtype);
+    int64_t strides[2][TNR_MAX_RANK];
+    tnri_plan plan;
+    for (int axis = 0; axis < to->rank; axis++) {
+        const bool alone = to->shape[axis] == 1; /* such a step means nothing and need not fit */
+        strides[0][axis] = alone ? 0 : to->strides[axis] * element;
+        strides[1][axis] = alone ? 0 : from->strides[axis] * element;
+    }
+    tnri_plan_make(&plan, most_pitch, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
+    if (plan.operations > PLAN_OPERATIONS && tnri_kernels_ready(op, lane->device)) {
+        tnri_pair pair;
+        tnri_pair_make(&pair, (size_t)element, to->rank, to->shape, to->strides, from->strides);
+        return tnri_kernel_pack(op, lane, (uint64_t)element, &pair, target.address, source.address);
+    }
+    return tnri_plan_issue(op, lane, &plan, target, source);
+}
+
 static tnr_status issue_whole(tnri_flight *flight)
 {
     tnr_cuda_device *device = flight->lane->device;
     tnri_plan plan;
     tnri_side target = {.address = flight->base};
     tnri_side source = {.address = flight->base};
+    begin_batch(flight);
     if (flight->way == TNRI_ON_DEVICE) {
-        const tnr_view *to = &flight->target_view;
-        const tnr_view *from = &flight->source_view;
-        const int64_t element = (int64_t)tnr_dtype_size(to->dtype);
-        int64_t strides[2][TNR_MAX_RANK];
-        for (int axis = 0; axis < to->rank; axis++) {
-            const bool alone = to->shape[axis] == 1; /* such a step means nothing and need not fit */
-            strides[0][axis] = alone ? 0 : to->strides[axis] * element;
-            strides[1][axis] = alone ? 0 : from->strides[axis] * element;
-        }
         source.address = (uint64_t)(uintptr_t)flight->host_base;
         device->counts.device_bytes += flight->ledger_bytes;
-        tnri_plan_make(&plan, device->max_pitch, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
-        if (plan.operations > PLAN_OPERATIONS && tnri_kernels_ready(flight->op, device)) {
-            tnri_pair_make(&flight->pair, (size_t)element, to->rank, to->shape, to->strides, from->strides);
-            begin_batch(flight);
-            return tnri_kernel_pack(flight->op, flight->lane, (uint64_t)element, &flight->pair, target.address,
-                                    source.address);
-        }
-    } else {
-        tnri_side *host = flight->way == TNRI_UPLOAD ? &source : &target;
-        host->host = true;
-        host->address = (uint64_t)(uintptr_t)flight->host_base;
-        direct_plan(flight, &plan);
-        device->counts.direct_bytes += flight->pair.bytes;
+        return tnri_transfer_views(flight->op, flight->lane, device->max_pitch, &flight->target_view,
+                                   &flight->source_view, target, source);
     }
-    begin_batch(flight);
+    tnri_side *host = flight->way == TNRI_UPLOAD ? &source : &target;
+    host->host = true;
+    host->address = (uint64_t)(uintptr_t)flight->host_base;
+    direct_plan(flight, &plan);
+    device->counts.direct_bytes += flight->pair.bytes;
     return tnri_plan_issue(flight->op, flight->lane, &plan, target, source);
 }
 

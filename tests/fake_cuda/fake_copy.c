@@ -152,14 +152,10 @@ FAKE_API CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
     return fake_leave(give_copy(&op, stream));
 }
 
-/* The device whose stream it is reads the other's memory: it must have been given that. */
 static bool may_reach(CUdeviceptr address, int device)
 {
     const fake_memory *memory = fake_memory_at(address);
-    if (memory == NULL || memory->object.device == device) {
-        return true;
-    }
-    return memory->pool != NULL && (memory->pool->peers >> device & 1U) != 0;
+    return memory == NULL || fake_memory_is_reached(memory, device);
 }
 
 FAKE_API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
