@@ -87,6 +87,9 @@ TNR_API void tnr_cuda_look(const char *driver, tnr_cuda_sight *sight);
 /** Most lanes of a device object. */
 #define TNR_CUDA_MAX_LANES 8
 
+/** Most device objects that are open in a process at one time. */
+#define TNR_CUDA_MAX_OPEN 64
+
 /** Settings of a device object. Zero means the default; start from TNR_CUDA_OPTIONS. */
 typedef struct tnr_cuda_options {
     size_t size;            /**< sizeof(tnr_cuda_options) */
@@ -115,7 +118,8 @@ typedef struct tnr_cuda_options {
  * other's foreigners; two ranks may open the same device.
  * @param home keeps the object and its records; reached by the host directly (TNR_ERR_RESIDENCY: managed domains are not); must outlive it.
  * TNR_ERR_UNSUPPORTED, with the text of tnr_cuda_look, when there is no driver or device; TNR_ERR_BOUNDS, naming what is there, for an
- * ordinal or UUID that is not visible; TNR_ERR_BACKEND when the driver fails at a step, which the text names.
+ * ordinal or UUID that is not visible; TNR_ERR_BACKEND when the driver fails at a step, which the text names. TNR_ERR_MEMORY beyond
+ * TNR_CUDA_MAX_OPEN, or where home has no room.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *options,
                                                        tnr_cuda_device **device);
@@ -178,7 +182,10 @@ typedef struct tnr_cuda_statistics {
 
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_statistics_get(tnr_cuda_device *device, tnr_cuda_statistics *statistics);
 
-/** Lane of this number, from 0; NULL when there is none, or for a NULL device. Lives as long as the device object. */
+/**
+ * Lane of this number, from 0; NULL when there is none, or for a NULL device. Lives as long as the device object: a call that names it later is
+ * TNR_ERR_STALE, unless another object was opened at the same place by then, whose lane it is taken for.
+ */
 TNR_API tnr_cuda_lane *tnr_cuda_device_lane(tnr_cuda_device *device, int number);
 
 /**

@@ -198,6 +198,8 @@ static tnr_status between_lanes(const char *op, tnr_cuda_lane *source_lane, cons
 {
     TNR_REQUIRE(source_lane != NULL && source != NULL && target_lane != NULL && target != NULL, TNR_ERR_ARGUMENT,
                 "%s: lanes, source and target must not be NULL", op);
+    TNR_TRY(tnri_lane_here(op, source_lane));
+    TNR_TRY(tnri_lane_here(op, target_lane));
     TNR_REQUIRE(source_lane->device != target_lane->device, TNR_ERR_ARGUMENT,
                 "%s: both lanes are of one device object: tnr_cuda_copy_into", op);
     TNR_TRY(tnri_views_agree(op, &target->view, source));

@@ -29,7 +29,13 @@
 #include "kernels_internal.h"
 
 /* Lane 0 is the house's: allocation, release, copies for domains. The program's follow. */
-enum { TNRI_LANES = TNR_CUDA_MAX_LANES + 1, TNRI_HOUSE = 0, TNRI_CHUNKS = 8, TNRI_BUCKETS = 256 };
+enum {
+    TNRI_LANES = TNR_CUDA_MAX_LANES + 1,
+    TNRI_HOUSE = 0,
+    TNRI_CHUNKS = 8,
+    TNRI_BUCKETS = 256,
+    TNRI_MOST_OPEN = TNR_CUDA_MAX_OPEN
+};
 
 /* ---- Records of one size (store.c) --------------------------------------------------------------------------------------------- */
 
@@ -285,7 +291,12 @@ tnr_status tnri_device_enter(const char *op, tnr_cuda_device *device);
 tnr_status tnri_device_enter_ended(const char *op, tnr_cuda_device *device, bool *current);
 /* Undo; gives `status` back. */
 tnr_status tnri_device_leave(tnr_cuda_device *device, bool current, tnr_status status);
-/* One thread in a lane: TNR_ERR_BUSY. Before the lock. */
+/* Its lanes live from here until unlist. TNR_ERR_MEMORY: too many are open. */
+tnr_status tnri_device_list(const char *op, const tnr_cuda_device *device);
+void tnri_device_unlist(const tnr_cuda_device *device);
+/* TNR_ERR_STALE for a lane whose device object was closed, at which nothing looks. The first thing to ask of a lane. */
+tnr_status tnri_lane_here(const char *op, const tnr_cuda_lane *lane);
+/* One thread in a lane that lives: TNR_ERR_BUSY. Before the lock. */
 tnr_status tnri_lane_enter(const char *op, tnr_cuda_lane *lane);
 void tnri_lane_leave(tnr_cuda_lane *lane);
 /* TNR_OK for CUDA_SUCCESS; else "op: cuX: CUDA_ERROR_Y", and the object is poisoned where the context is gone. */

@@ -192,6 +192,7 @@ static void discard(tnr_cuda_device *device)
 {
     tnr_domain *home = device->home;
     const tnr_block record = device->record;
+    tnri_device_unlist(device);
     tnri_store_end(&device->mark_store, home);
     tnri_store_end(&device->memory_store, home);
     tnri_store_end(&device->flight_store, home);
@@ -235,7 +236,8 @@ tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *given,
     made->registered_store.item = sizeof(tnri_registered);
     (void)pthread_mutex_init(&made->mutex, NULL);
     tnr_provider.domain_use(made->home);
-    const tnr_status status = bring_up(op, made, sight.devices);
+    tnr_status status = tnri_device_list(op, made);
+    status = status == TNR_OK ? bring_up(op, made, sight.devices) : status;
     if (status != TNR_OK) {
         discard(made);
         return status;
@@ -297,6 +299,7 @@ tnr_status tnr_cuda_lane_synchronize(tnr_cuda_lane *lane)
 {
     static const char *const op = "cuda_lane_synchronize";
     TNR_REQUIRE(lane != NULL, TNR_ERR_ARGUMENT, "%s: lane must not be NULL", op);
+    TNR_TRY(tnri_lane_here(op, lane));
     TNR_TRY(tnri_device_enter(op, lane->device));
     return tnri_device_leave(lane->device, true, tnri_lane_wait(op, lane, lane->issued, true));
 }

@@ -173,6 +173,7 @@ tnr_status tnr_cuda_engine_create(tnr_domain *home, tnr_cuda_lane *lane, const t
     TNR_REQUIRE(home != NULL && lane != NULL && engine != NULL, TNR_ERR_ARGUMENT,
                 "%s: home, lane and engine must not be NULL", op);
     TNR_TRY(provider_check(op));
+    TNR_TRY(tnri_lane_here(op, lane));
     tnr_cuda_device *device = lane->device;
     TNR_TRY(tnri_device_here(op, device));
     tnr_cuda_engine_options options;
