@@ -392,10 +392,11 @@ typedef struct tnr_cuda_engine_options {
  *
  * Products that are worth it go to cuBLAS, where there is one: its first use in an engine costs some hundred milliseconds and tens of
  * mebibytes of the device that are no domain's. Operands that it cannot read are packed before, in scratch. All other products, and all
- * where there is no cuBLAS, are made by the library's kernel, from any layout. A cuBLAS that the option or the environment names and that
- * cannot be used is TNR_ERR_UNSUPPORTED, with the loader's words, at every product that would be its; one that nobody named and that is not
- * there, or does not take the device, is not: tnr_engine_info.blas tells "own", and tnr_cuda_statistics counts both kinds. No memory for
- * its handle or workspace is TNR_ERR_MEMORY, and the next product asks again.
+ * where there is no cuBLAS, are made by the library's kernel, from any layout.
+ *
+ * A cuBLAS that the option or the environment names and that cannot be used is TNR_ERR_UNSUPPORTED, with the loader's words, at every product
+ * that would be its. One that nobody named and that is not there, or does not take the device, is no error: tnr_engine_info.blas tells "own",
+ * and tnr_cuda_statistics counts both kinds. No memory for its handle or workspace is TNR_ERR_MEMORY, and the next product asks again.
  *
  * Memory: outputs as said; scratch comes from a domain of the engine's own, is kept, and is entered in that domain's ledger alone.
  * An error of the device is heard of by a later call, and then what was computed meanwhile is unspecified. A call that fails itself has
