@@ -29,7 +29,7 @@
  * levels of equal steps deep (rows, planes), in one operation. Beyond four such operations a copy on the device is one kernel,
  * where NVRTC is there to compile it (once, some hundred milliseconds); where it is not, it is one operation for each such block, and
  * a transposed copy one for each row: slow. To and from the host, such layouts are rearranged by the host, chunk by chunk, in
- * page-locked memory of the device object's. Between two device objects there are no kernels.
+ * page-locked memory of the device object's.
  *
  * Errors of the device. An operation that fails on the device is heard of by a later call. One that ends the context (an address
  * out of bounds, an uncorrectable memory error) *poisons* the device object: every later call but describe, statistics,
@@ -87,6 +87,9 @@ TNR_API void tnr_cuda_look(const char *driver, tnr_cuda_sight *sight);
 /** Most lanes of a device object. */
 #define TNR_CUDA_MAX_LANES 8
 
+/** Most device objects that are open in a process at one time. */
+#define TNR_CUDA_MAX_OPEN 64
+
 /** Settings of a device object. Zero means the default; start from TNR_CUDA_OPTIONS. */
 typedef struct tnr_cuda_options {
     size_t size;            /**< sizeof(tnr_cuda_options) */
@@ -96,9 +99,9 @@ typedef struct tnr_cuda_options {
     unsigned char uuid[16]; /**< of the device, or of its MIG instance */
     int lanes;              /**< 1 to TNR_CUDA_MAX_LANES; 0: 2 */
     uint64_t
-        direct_bytes; /**< transfers up to this go straight from and to ordinary host memory; 0: 64 KiB; at most 1 GiB */
+        direct_bytes; /**< dense uploads up to this go straight from ordinary host memory; 0: 64 KiB; at most 1 GiB */
     uint64_t
-        chunk_bytes; /**< larger ones go in chunks of this through page-locked memory, 4 KiB to 256 MiB and a multiple of 64; 0: 4 MiB */
+        chunk_bytes; /**< other transfers of ordinary memory go in chunks of this through page-locked memory, 4 KiB to 256 MiB and a multiple of 64; 0: 4 MiB */
     int chunks;      /**< such chunks, 2 to 8; 0: 4. Taken at the first use */
     int retirements; /**< released blocks that may wait for work in flight, 1 to 256; 0: 32 */
     const char *
@@ -115,7 +118,8 @@ typedef struct tnr_cuda_options {
  * other's foreigners; two ranks may open the same device.
  * @param home keeps the object and its records; reached by the host directly (TNR_ERR_RESIDENCY: managed domains are not); must outlive it.
  * TNR_ERR_UNSUPPORTED, with the text of tnr_cuda_look, when there is no driver or device; TNR_ERR_BOUNDS, naming what is there, for an
- * ordinal or UUID that is not visible; TNR_ERR_BACKEND when the driver fails at a step, which the text names.
+ * ordinal or UUID that is not visible; TNR_ERR_BACKEND when the driver fails at a step, which the text names. TNR_ERR_MEMORY beyond
+ * TNR_CUDA_MAX_OPEN, or where home has no room.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *options,
                                                        tnr_cuda_device **device);
@@ -178,7 +182,10 @@ typedef struct tnr_cuda_statistics {
 
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_statistics_get(tnr_cuda_device *device, tnr_cuda_statistics *statistics);
 
-/** Lane of this number, from 0; NULL when there is none, or for a NULL device. Lives as long as the device object. */
+/**
+ * Lane of this number, from 0; NULL when there is none, or for a NULL device. Lives as long as the device object: a call that names it later is
+ * TNR_ERR_STALE, unless another object was opened at the same place by then, whose lane it is taken for.
+ */
 TNR_API tnr_cuda_lane *tnr_cuda_device_lane(tnr_cuda_device *device, int number);
 
 /**
@@ -238,7 +245,8 @@ typedef struct tnr_cuda_domain_options {
  * The host cannot reach device memory: no call touches it but the copies below, those of tenure::mpi, and engines of the
  * device. Managed tensors are mapped by every call that works on host memory, CPU engines included; while the device works
  * on such a tensor that waits, and while it is mapped the device's calls on it are TNR_ERR_BUSY. Devices without
- * concurrent_managed refuse all work while any managed tensor is mapped, and a mapping waits for all lanes.
+ * concurrent_managed refuse all work while any managed tensor is mapped, and a mapping waits for all lanes: those of the one device
+ * object. Two objects of such a device know nothing of each other: the program itself keeps the one's mappings apart from the other's work.
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_domain_create(tnr_cuda_device *device, tnr_cuda_memory memory,
                                                          const tnr_cuda_domain_options *options, tnr_domain **domain);
@@ -326,12 +334,21 @@ TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_start(tnr_cuda_lane *lane, const
 /** @} */
 
 /**
- * Between two device objects, on one device or on two: a lane of each side is named, and both are ordered around the copy.
- * Between devices it goes directly or not at all: TNR_ERR_UNSUPPORTED where the target's device has no access to the source's, which
- * may be so in one direction only; download and upload then. Ledger: copy_into.
+ * Between two device objects, on one device or on two: a lane of each side is named, and both are ordered around the copy. Layouts as on one
+ * device; a kernel, where it takes one, is the target's object's. On one device any of both sides' pool, plain and managed domains serve.
+ *
+ * Between devices it goes directly or not at all. Both sides must be of TNR_CUDA_POOL domains (or of pools over them), whose access is the
+ * library's to give, and the target's device must have access to the source's, which may be so in one direction only: else it is
+ * TNR_ERR_UNSUPPORTED; download and upload then. Ledger: copy_into.
+ *
+ * A ticket is one of the target's object, whose lane it is ended in. @{
  */
 TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_between(tnr_cuda_lane *source_lane, const tnr_view *source,
                                                         tnr_cuda_lane *target_lane, const tnr_view_mut *target);
+TNR_API TNR_MUST_CHECK tnr_status tnr_cuda_copy_between_start(tnr_cuda_lane *source_lane, const tnr_view *source,
+                                                              tnr_cuda_lane *target_lane, const tnr_view_mut *target,
+                                                              tnr_ticket **ticket);
+/** @} */
 
 /* ---- Engines ----------------------------------------------------------------------------------------------------------------- */
 
@@ -347,7 +364,8 @@ typedef struct tnr_cuda_engine_options {
     uint64_t plan_cache_bytes; /**< of the home, as for tnr_engine_options */
     const char
         *cublas; /**< file of cuBLAS, which is loaded with the first product that is worth it; "off": the library's own
-                             kernels make all products. NULL: the environment's TENURE_CUBLAS, else libcublas.so of CUDA 13, 12 or 11 */
+                             kernels make all products. NULL: the environment's TENURE_CUBLAS, else libcublas.so of CUDA 13, 12 or 11.
+                             Not used where scratch_max_bytes is below its workspace of 32 MiB */
 } tnr_cuda_engine_options;
 
 /* clang-format off */
@@ -375,6 +393,10 @@ typedef struct tnr_cuda_engine_options {
  * Products that are worth it go to cuBLAS, where there is one: its first use in an engine costs some hundred milliseconds and tens of
  * mebibytes of the device that are no domain's. Operands that it cannot read are packed before, in scratch. All other products, and all
  * where there is no cuBLAS, are made by the library's kernel, from any layout.
+ *
+ * A cuBLAS that the option or the environment names and that cannot be used is TNR_ERR_UNSUPPORTED, with the loader's words, at every product
+ * that would be its. One that nobody named and that is not there, or does not take the device, is no error: tnr_engine_info.blas tells "own",
+ * and tnr_cuda_statistics counts both kinds. No memory for its handle or workspace is TNR_ERR_MEMORY, and the next product asks again.
  *
  * Memory: outputs as said; scratch comes from a domain of the engine's own, is kept, and is entered in that domain's ledger alone.
  * An error of the device is heard of by a later call, and then what was computed meanwhile is unspecified. A call that fails itself has

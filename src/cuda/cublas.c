@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * cuBLAS, loaded at first use by its path: matrix products in a lane. Its few functions are declared here, for a toolkit may come
- * without its header. Not there, or not willing: no error, but nothing of it is used.
+ * without its header. Not there, or not willing on this device: nothing of it is used, which is an error where its file was named. Want of
+ * memory is an error too, and the next product asks again.
  *
  * Guarantees: one handle, in the lane's stream, with a workspace of ours; arithmetic of the dtype's own width (the default mode takes no
  * TF32); scalars come from the host.
@@ -22,7 +23,7 @@ typedef int (*product_fn)(blas_handle, int, int, int, int, int, const void *, co
 typedef int (*batch_fn)(blas_handle, int, int, int, int, int, const void *, const void *, int, long long, const void *,
                         int, long long, const void *, void *, int, long long, int);
 
-enum { PRODUCT = 5, BATCH = PRODUCT + 4, CALLS = BATCH + 4 };
+enum { CREATE, DESTROY, STREAM, WORKSPACE, MODE, PRODUCT, BATCH = PRODUCT + 4, CALLS = BATCH + 4 };
 
 static const char *const names[CALLS] = {"cublasCreate_v2",
                                          "cublasDestroy_v2",
@@ -62,16 +63,12 @@ static blas_calls calls_of(const tnri_blas *blas)
     return calls;
 }
 
-/* Stays loaded: it does not like to be closed. */
+/* Stays loaded: it does not like to be closed. `path` "": by its usual names. */
 static void *open_library(const char *path)
 {
     static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
-    if (path[0] == '\0') {
-        const char *said = getenv("TENURE_CUBLAS");
-        path = said != NULL ? said : path;
-    }
     if (path[0] != '\0') {
-        return strcmp(path, "off") == 0 ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
     void *library = NULL;
     for (size_t at = 0; at < sizeof(files) / sizeof(files[0]) && library == NULL; at++) {
@@ -80,39 +77,80 @@ static void *open_library(const char *path)
     return library;
 }
 
-static bool set_up(tnr_cuda_lane *lane, tnri_blas *blas)
+/* Its functions; NULL, or why not, which the thread's next dlopen or dlsym may change. */
+static const char *load(tnri_blas *blas, const char *path)
 {
-    void *library = open_library(blas->path);
-    if (library == NULL) {
-        return false;
-    }
-    for (int call = 0; call < CALLS; call++) {
+    void *library = open_library(path);
+    for (int call = 0; call < CALLS && library != NULL; call++) {
         blas->calls[call] = dlsym(library, names[call]);
-        if (blas->calls[call] == NULL) {
-            return false;
-        }
+        library = blas->calls[call] != NULL ? library : NULL;
     }
-    const blas_calls calls = calls_of(blas);
-    if (calls.create(&blas->handle) != 0) {
-        blas->handle = NULL;
-        return false;
+    if (library != NULL) {
+        return NULL;
     }
-    /* the stream first: setting it takes the workspace away */
-    if (calls.stream(blas->handle, lane->stream) == 0 &&
-        calls.workspace(blas->handle, (void *)(uintptr_t)blas->workspace, (size_t)blas->workspace_bytes) == 0 &&
-        calls.mode(blas->handle, DEFAULT_MODE) == 0) {
-        return true;
-    }
-    tnri_blas_end(blas, true);
-    return false;
+    const char *said = dlerror();
+    return said != NULL ? said : "it cannot be loaded";
 }
 
-bool tnri_blas_ready(tnr_cuda_lane *lane, tnri_blas *blas)
+tnr_status tnri_blas_find(const char *op, tnri_blas *blas)
 {
-    if (blas->state == TNRI_BLAS_UNTRIED) {
-        blas->state = set_up(lane, blas) ? TNRI_BLAS_READY : TNRI_BLAS_NONE;
+    if (blas->state != TNRI_BLAS_UNTRIED) {
+        return TNR_OK;
     }
-    return blas->state == TNRI_BLAS_READY;
+    const char *said = getenv("TENURE_CUBLAS");
+    const bool by_option = blas->path[0] != '\0';
+    const char *path = by_option ? blas->path : said != NULL ? said : "";
+    const char *why = NULL;
+    blas->named_by = by_option ? "options.cublas" : path[0] != '\0' ? "TENURE_CUBLAS" : NULL;
+    if (strcmp(path, "off") == 0) {
+        blas->state = TNRI_BLAS_NONE;
+        return TNR_OK;
+    }
+    why = load(blas, path);
+    TNR_REQUIRE(why == NULL || blas->named_by == NULL, TNR_ERR_UNSUPPORTED, "%s: cuBLAS as %s names it, \"%s\": %s", op,
+                blas->named_by, path, why);
+    blas->state = why == NULL ? TNRI_BLAS_FOUND : TNRI_BLAS_NONE;
+    return TNR_OK;
+}
+
+/* The first call that fails, by its place in `names`, and what it answered. */
+static int set_up(tnr_cuda_lane *lane, tnri_blas *blas, int *call)
+{
+    const blas_calls calls = calls_of(blas);
+    *call = CREATE;
+    int answer = calls.create(&blas->handle);
+    if (answer != 0) {
+        blas->handle = NULL;
+        return answer;
+    }
+    *call = STREAM; /* first: setting it takes the workspace away */
+    answer = calls.stream(blas->handle, lane->stream);
+    if (answer == 0) {
+        *call = WORKSPACE;
+        answer = calls.workspace(blas->handle, (void *)(uintptr_t)blas->workspace, (size_t)blas->workspace_bytes);
+    }
+    if (answer == 0) {
+        *call = MODE;
+        answer = calls.mode(blas->handle, DEFAULT_MODE);
+    }
+    return answer;
+}
+
+tnr_status tnri_blas_begin(const char *op, tnr_cuda_lane *lane, tnri_blas *blas)
+{
+    int call;
+    const int answer = set_up(lane, blas, &call);
+    if (answer == 0) {
+        blas->state = TNRI_BLAS_READY;
+        return TNR_OK;
+    }
+    tnri_blas_end(blas, true);
+    blas->state = TNRI_BLAS_FOUND;
+    TNR_REQUIRE(answer != STATUS_ALLOC_FAILED, TNR_ERR_MEMORY, "%s: %s: no memory", op, names[call]);
+    TNR_REQUIRE(blas->named_by == NULL, TNR_ERR_UNSUPPORTED, "%s: cuBLAS as %s names it: %s: status %d", op,
+                blas->named_by, names[call], answer);
+    blas->state = TNRI_BLAS_NONE;
+    return TNR_OK;
 }
 
 void tnri_blas_end(tnri_blas *blas, bool current)

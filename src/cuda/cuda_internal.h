@@ -29,7 +29,13 @@
 #include "kernels_internal.h"
 
 /* Lane 0 is the house's: allocation, release, copies for domains. The program's follow. */
-enum { TNRI_LANES = TNR_CUDA_MAX_LANES + 1, TNRI_HOUSE = 0, TNRI_CHUNKS = 8, TNRI_BUCKETS = 256 };
+enum {
+    TNRI_LANES = TNR_CUDA_MAX_LANES + 1,
+    TNRI_HOUSE = 0,
+    TNRI_CHUNKS = 8,
+    TNRI_BUCKETS = 256,
+    TNRI_MOST_OPEN = TNR_CUDA_MAX_OPEN
+};
 
 /* ---- Records of one size (store.c) --------------------------------------------------------------------------------------------- */
 
@@ -131,8 +137,8 @@ typedef struct tnri_plan {
     int64_t begin[2];                 /* bytes from the first element to the first of the plan */
 } tnri_plan;
 
-/* strides in bytes; target elements distinct; no extent 0. */
-void tnri_plan_make(tnri_plan *plan, uint64_t element_bytes, int rank, const int64_t *shape,
+/* strides in bytes; target elements distinct; no extent 0. `most_pitch`: longest step from row to row that the driver takes. */
+void tnri_plan_make(tnri_plan *plan, int64_t most_pitch, uint64_t element_bytes, int rank, const int64_t *shape,
                     const int64_t *target_strides, const int64_t *source_strides);
 
 /*
@@ -241,7 +247,7 @@ struct tnr_cuda_device {
     tnr_cuda_options options; /* defaults filled in */
     tnr_cuda_device_info info;
     tnr_cuda_statistics counts;
-    int64_t max_pitch;
+    int64_t max_pitch; /* longest step from row to row that the driver takes */
     int multiprocessors;
     bool context_held; /* retained and not yet released */
     bool released;     /* the driver took that back */
@@ -285,7 +291,12 @@ tnr_status tnri_device_enter(const char *op, tnr_cuda_device *device);
 tnr_status tnri_device_enter_ended(const char *op, tnr_cuda_device *device, bool *current);
 /* Undo; gives `status` back. */
 tnr_status tnri_device_leave(tnr_cuda_device *device, bool current, tnr_status status);
-/* One thread in a lane: TNR_ERR_BUSY. Before the lock. */
+/* Its lanes live from here until unlist. TNR_ERR_MEMORY: too many are open. */
+tnr_status tnri_device_list(const char *op, const tnr_cuda_device *device);
+void tnri_device_unlist(const tnr_cuda_device *device);
+/* TNR_ERR_STALE for a lane whose device object was closed, at which nothing looks. The first thing to ask of a lane. */
+tnr_status tnri_lane_here(const char *op, const tnr_cuda_lane *lane);
+/* One thread in a lane that lives: TNR_ERR_BUSY. Before the lock. */
 tnr_status tnri_lane_enter(const char *op, tnr_cuda_lane *lane);
 void tnri_lane_leave(tnr_cuda_lane *lane);
 /* TNR_OK for CUDA_SUCCESS; else "op: cuX: CUDA_ERROR_Y", and the object is poisoned where the context is gone. */
@@ -320,6 +331,8 @@ void tnri_marks_end(tnr_cuda_device *device, bool current);
 /* -- memory.c -- */
 
 tnr_status tnri_memory_take(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory);
+/* Page-locked memory of the host's in the books of a domain of any kind. */
+tnr_status tnri_memory_take_pinned(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory);
 /* Never fails: freed, retired or quarantined. `current`: the driver may be asked. It is out of its bucket. */
 void tnri_memory_release(tnri_memory *memory, bool current);
 tnri_memory *tnri_memory_find(const tnr_cuda_device *device, uint64_t address);
@@ -398,6 +411,12 @@ tnr_status tnri_transfer_begin(tnri_flight *flight);
 tnr_status tnri_transfer_step(tnri_flight *flight, bool wait, bool *over);
 /* It failed: wait for what was given to the driver. False: not proved to be over. */
 bool tnri_transfer_fail(tnri_flight *flight);
+/*
+ * Give a copy between views on one device, or on two (the sides' contexts differ, and the lane's device reaches both), to the lane, whose batch was
+ * begun: as a few operations of the driver, or as one kernel of the lane's device where there are kernels.
+ */
+tnr_status tnri_transfer_views(const char *op, tnr_cuda_lane *lane, int64_t most_pitch, const tnr_view *to,
+                               const tnr_view *from, tnri_side target, tnri_side source);
 
 /* -- flight.c -- */
 
@@ -415,6 +434,13 @@ typedef struct tnri_order {
 
 /* Run a copy, to its end or (ticket not NULL) as a ticket. */
 tnr_status tnri_flight_run(tnr_cuda_lane *lane, const tnri_order *order, tnr_tensor **tensor, tnr_ticket **ticket);
+/* A record for such a copy, of the lane's device object; its target view is still to be told. */
+tnr_status tnri_order_take(tnr_cuda_lane *lane, const tnri_order *order, tnri_flight **flight);
+/*
+ * The flight's device work is over, well or not; `lost`: or not proved to be. Leases, ledger, the new tensor, the record; its status. Not under
+ * the lock.
+ */
+tnr_status tnri_order_conclude(tnri_flight *flight, tnr_status status, bool lost, tnr_tensor **tensor);
 /* Give the leases of lost transfers back, which are proved to be over by now. Not under the lock. */
 void tnri_flights_recover(tnr_cuda_device *device);
 /* dtype and shape agree. */

@@ -53,6 +53,7 @@ static int perhaps(tnr_cuda_device *device, int which, int otherwise)
 }
 
 enum { ATTRIBUTE_HOST_NUMA_ID = 134 }; /* of CUDA 12.2 */
+enum { USUAL_PITCH = INT32_MAX };
 
 static tnr_status describe(const char *op, tnr_cuda_device *device, int ordinal)
 {
@@ -75,6 +76,7 @@ static tnr_status describe(const char *op, tnr_cuda_device *device, int ordinal)
     TNR_TRY(attribute(op, device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &concurrent));
     info->numa_node = perhaps(device, ATTRIBUTE_HOST_NUMA_ID, TNR_NONE);
     device->multiprocessors = perhaps(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+    device->max_pitch = perhaps(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH, USUAL_PITCH);
     info->total_bytes = total;
     info->pools = pools != 0;
     info->managed = managed != 0;
@@ -190,6 +192,7 @@ static void discard(tnr_cuda_device *device)
 {
     tnr_domain *home = device->home;
     const tnr_block record = device->record;
+    tnri_device_unlist(device);
     tnri_store_end(&device->mark_store, home);
     tnri_store_end(&device->memory_store, home);
     tnri_store_end(&device->flight_store, home);
@@ -233,7 +236,8 @@ tnr_status tnr_cuda_device_open(tnr_domain *home, const tnr_cuda_options *given,
     made->registered_store.item = sizeof(tnri_registered);
     (void)pthread_mutex_init(&made->mutex, NULL);
     tnr_provider.domain_use(made->home);
-    const tnr_status status = bring_up(op, made, sight.devices);
+    tnr_status status = tnri_device_list(op, made);
+    status = status == TNR_OK ? bring_up(op, made, sight.devices) : status;
     if (status != TNR_OK) {
         discard(made);
         return status;
@@ -295,6 +299,7 @@ tnr_status tnr_cuda_lane_synchronize(tnr_cuda_lane *lane)
 {
     static const char *const op = "cuda_lane_synchronize";
     TNR_REQUIRE(lane != NULL, TNR_ERR_ARGUMENT, "%s: lane must not be NULL", op);
+    TNR_TRY(tnri_lane_here(op, lane));
     TNR_TRY(tnri_device_enter(op, lane->device));
     return tnri_device_leave(lane->device, true, tnri_lane_wait(op, lane, lane->issued, true));
 }

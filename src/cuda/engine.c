@@ -34,8 +34,7 @@ static tnr_status one(void *state, tnr_dtype dtype, const char **data)
         const tnr_status status =
             TNRI_CUDA(engine->op, engine->device, copy_in, address, &numbers, sizeof(numbers), engine->lane->stream);
         if (status != TNR_OK) {
-            tnri_memory_release(engine->kept[TNRI_KEPT_ONES], true);
-            engine->kept[TNRI_KEPT_ONES] = NULL;
+            tnri_engine_drop(engine, TNRI_KEPT_ONES);
             return status;
         }
     }
@@ -174,6 +173,7 @@ tnr_status tnr_cuda_engine_create(tnr_domain *home, tnr_cuda_lane *lane, const t
     TNR_REQUIRE(home != NULL && lane != NULL && engine != NULL, TNR_ERR_ARGUMENT,
                 "%s: home, lane and engine must not be NULL", op);
     TNR_TRY(provider_check(op));
+    TNR_TRY(tnri_lane_here(op, lane));
     tnr_cuda_device *device = lane->device;
     TNR_TRY(tnri_device_here(op, device));
     tnr_cuda_engine_options options;

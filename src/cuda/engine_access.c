@@ -110,11 +110,23 @@ tnr_status tnri_engine_close(void *state, tnr_status status)
 
 /* ---- Kept memory ------------------------------------------------------------------------------------------------------------------------ */
 
+/* Of the host's: no part of what the engine keeps of the device. Its length never changes. */
+static tnr_status keep_arrival(const char *op, tnri_cuda_engine *engine, uint64_t bytes)
+{
+    tnri_memory **arrival = &engine->kept[TNRI_KEPT_ARRIVAL];
+    TNR_TRY(tnri_memory_take_pinned(op, engine->memory, bytes, arrival));
+    tnr_engine_provider.ledger_scratch(engine->own, (*arrival)->bytes);
+    return TNR_OK;
+}
+
 /* New before the old goes, so that wanting room changes nothing. Under the lock, context current. */
 static tnr_status keep(const char *op, tnri_cuda_engine *engine, int kind, uint64_t bytes)
 {
     tnri_memory *had = engine->kept[kind];
     const uint64_t others = engine->kept_bytes - (had != NULL ? had->bytes : 0);
+    if (kind == TNRI_KEPT_ARRIVAL) {
+        return keep_arrival(op, engine, bytes);
+    }
     TNR_REQUIRE(bytes <= engine->scratch_max_bytes && others <= engine->scratch_max_bytes - bytes, TNR_ERR_MEMORY,
                 "%s: %llu bytes of scratch beside %llu, the engine's cap is %llu", op, TNRI_LLU(bytes),
                 TNRI_LLU(others), TNRI_LLU(engine->scratch_max_bytes));
@@ -155,6 +167,13 @@ tnr_status tnri_engine_keep(tnri_cuda_engine *engine, int kind, uint64_t bytes, 
     return TNR_OK;
 }
 
+void tnri_engine_drop(tnri_cuda_engine *engine, int kind)
+{
+    engine->kept_bytes -= engine->kept[kind]->bytes;
+    tnri_memory_release(engine->kept[kind], true);
+    engine->kept[kind] = NULL;
+}
+
 void tnri_engine_forget(tnri_cuda_engine *engine, bool current)
 {
     for (int kind = 0; kind < TNRI_KEPT; kind++) {
@@ -168,15 +187,17 @@ void tnri_engine_forget(tnri_cuda_engine *engine, bool current)
 
 /* ---- Values ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* With the mutex let go while the host waits: leases keep the operands as they are. */
+/* With the mutex let go while the host waits (page-locked: the driver's call itself does not): leases keep the operands as they are. */
 tnr_status tnri_engine_fetch(tnri_cuda_engine *engine, uint64_t address, size_t bytes)
 {
     tnr_cuda_device *device = engine->device;
     tnr_cuda_lane *lane = engine->lane;
+    void *arrival = (void *)(uintptr_t)engine->kept[TNRI_KEPT_ARRIVAL]->address;
     tnri_engine_batch(engine);
     device->counts.operations++;
-    TNR_TRY(TNRI_CUDA(engine->op, device, copy_out, engine->word, address, bytes, lane->stream));
+    TNR_TRY(TNRI_CUDA(engine->op, device, copy_out, arrival, address, bytes, lane->stream));
     TNR_TRY(tnri_lane_wait(engine->op, lane, lane->issued, true));
+    memcpy(engine->word, arrival, bytes);
     TNR_REQUIRE(device->poison == TNR_OK, device->poison, "%s: the device is poisoned: %s", engine->op,
                 device->poison_text);
     TNR_REQUIRE(device->managed_maps == 0 || device->info.concurrent_managed, TNR_ERR_BUSY,

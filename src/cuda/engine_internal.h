@@ -33,18 +33,27 @@ typedef struct tnri_blas_product {
     int batch;
 } tnri_blas_product;
 
-/* Is there one? Finds out at the first call. Under the lock, context current. */
-bool tnri_blas_ready(tnr_cuda_lane *lane, tnri_blas *blas);
+/*
+ * Of the untried: its file and functions. TNR_ERR_UNSUPPORTED where these are named and cannot be had, every time; else it is found, or there
+ * is none.
+ */
+tnr_status tnri_blas_find(const char *op, tnri_blas *blas);
+/*
+ * Of the found: a handle. TNR_ERR_MEMORY, and TNR_ERR_UNSUPPORTED where its file is named: it stays found. Else it is ready, or there is none.
+ * Under the lock, context current.
+ */
+tnr_status tnri_blas_begin(const char *op, tnr_cuda_lane *lane, tnri_blas *blas);
 tnr_status tnri_blas_run(const char *op, tnr_cuda_device *device, const tnri_blas *blas,
                          const tnri_blas_product *product);
 /* `current`: the context is. */
 void tnri_blas_end(tnri_blas *blas, bool current);
 
-typedef enum tnri_blas_state { TNRI_BLAS_UNTRIED, TNRI_BLAS_READY, TNRI_BLAS_NONE } tnri_blas_state;
+typedef enum tnri_blas_state { TNRI_BLAS_UNTRIED, TNRI_BLAS_FOUND, TNRI_BLAS_READY, TNRI_BLAS_NONE } tnri_blas_state;
 
 struct tnri_blas {
     tnri_blas_state state;
     char path[TNRI_PATH_BYTES]; /* "": look for it; "off": none */
+    const char *named_by;       /* whose word its file is; NULL: it was looked for */
     uint64_t workspace;         /* of the device's; set before the first use */
     uint64_t workspace_bytes;
     void *handle;
@@ -53,8 +62,11 @@ struct tnri_blas {
 
 /* ---- The engine ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Memory that an engine keeps: for intermediates that the core holds, for one operation, numbers, what values are found in, cuBLAS. */
-enum { TNRI_KEPT_SPAN, TNRI_KEPT_WORK, TNRI_KEPT_ONES, TNRI_KEPT_WORD, TNRI_KEPT_BLAS, TNRI_KEPT };
+/*
+ * Memory that an engine keeps: for intermediates that the core holds, for one operation, numbers, what values are found in, cuBLAS; and
+ * page-locked, where such values arrive.
+ */
+enum { TNRI_KEPT_SPAN, TNRI_KEPT_WORK, TNRI_KEPT_ONES, TNRI_KEPT_WORD, TNRI_KEPT_BLAS, TNRI_KEPT_ARRIVAL, TNRI_KEPT };
 
 typedef struct tnri_cuda_engine {
     tnr_block record;
@@ -84,9 +96,11 @@ tnr_status tnri_engine_open(void *state, const char *op, tnri_operand *operands,
 tnr_status tnri_engine_close(void *state, tnr_status status);
 /* At least so many bytes of one kind, in *address. Open or not. */
 tnr_status tnri_engine_keep(tnri_cuda_engine *engine, int kind, uint64_t bytes, uint64_t *address);
+/* Give one kind back: nothing that was given to the lane for this call uses it. Under the lock, context current. */
+void tnri_engine_drop(tnri_cuda_engine *engine, int kind);
 /* Before anything is given to the lane: it belongs to a batch that no mark stands for. Open. */
 void tnri_engine_batch(tnri_cuda_engine *engine);
-/* Bytes of the device, 16 at most, to engine->word; waits. Open. */
+/* Bytes of the device, 16 at most, to engine->word; waits. TNRI_KEPT_ARRIVAL is there. Open. */
 tnr_status tnri_engine_fetch(tnri_cuda_engine *engine, uint64_t address, size_t bytes);
 /* Give all that is kept back. Under the lock. */
 void tnri_engine_forget(tnri_cuda_engine *engine, bool current);

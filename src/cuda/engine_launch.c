@@ -189,7 +189,9 @@ static tnr_status found_at(tnri_cuda_engine *engine, uint64_t *found)
 {
     static const int64_t two = 2;
     static const int64_t side_by_side = 1;
-    TNR_TRY(tnri_engine_keep(engine, TNRI_KEPT_WORD, 2 * sizeof(int64_t), found));
+    uint64_t arrival;
+    TNR_TRY(tnri_engine_keep(engine, TNRI_KEPT_ARRIVAL, sizeof(engine->word), &arrival));
+    TNR_TRY(tnri_engine_keep(engine, TNRI_KEPT_WORD, sizeof(engine->word), found));
     return fill(engine, sizeof(int64_t), 1, &two, *found, &side_by_side, (tnri_value){(uint64_t)INT64_MAX, 0});
 }
 

@@ -7,7 +7,7 @@
  *   else                  cuBLAS, by columns. An operand that is no matrix to it is packed first; a result that is none is made
  *                         beside and copied
  *
- * Guarantees: nothing is given to the lane before scratch is had.
+ * Guarantees: nothing is given to the lane before scratch is had. A cuBLAS that was named is used, or the product is an error.
  */
 #include "engine_internal.h"
 
@@ -396,27 +396,25 @@ static double work_of(const tnri_device_product *p)
     return (double)p->m.size * (double)p->n.size * (double)p->k.size * (double)p->batch.size;
 }
 
-static bool blas_ready(tnri_cuda_engine *engine, tnr_status *status)
+/* Is there a cuBLAS, now? What it is given of the device is had between finding it and beginning. */
+static tnr_status blas_ready(tnri_cuda_engine *engine, bool *ready)
 {
     tnri_blas *blas = &engine->blas;
-    *status = TNR_OK;
-    if (blas->state == TNRI_BLAS_UNTRIED && strcmp(blas->path, "off") != 0) {
-        if (engine->scratch_max_bytes < BLAS_BYTES) {
-            blas->state = TNRI_BLAS_NONE; /* it would take memory of its own */
-            return false;
-        }
-        *status = tnri_engine_keep(engine, TNRI_KEPT_BLAS, BLAS_BYTES, &blas->workspace);
-        if (*status != TNR_OK) {
-            return false;
-        }
-        blas->workspace_bytes = BLAS_BYTES;
-        if (!tnri_blas_ready(engine->lane, blas)) {
-            engine->kept_bytes -= engine->kept[TNRI_KEPT_BLAS]->bytes;
-            tnri_memory_release(engine->kept[TNRI_KEPT_BLAS], true);
-            engine->kept[TNRI_KEPT_BLAS] = NULL;
-        }
+    if (blas->state == TNRI_BLAS_UNTRIED && engine->scratch_max_bytes < BLAS_BYTES) {
+        blas->state = TNRI_BLAS_NONE; /* it would take memory of its own */
     }
-    return blas->state == TNRI_BLAS_READY;
+    TNR_TRY(tnri_blas_find(engine->op, blas));
+    if (blas->state == TNRI_BLAS_FOUND) {
+        TNR_TRY(tnri_engine_keep(engine, TNRI_KEPT_BLAS, BLAS_BYTES, &blas->workspace));
+        blas->workspace_bytes = BLAS_BYTES;
+        const tnr_status status = tnri_blas_begin(engine->op, engine->lane, blas);
+        if (blas->state != TNRI_BLAS_READY) {
+            tnri_engine_drop(engine, TNRI_KEPT_BLAS);
+        }
+        TNR_TRY(status);
+    }
+    *ready = blas->state == TNRI_BLAS_READY;
+    return TNR_OK;
 }
 
 /* Which operands are packed; false: the library's kernel had better make it. */
@@ -505,11 +503,11 @@ tnr_status tnri_engine_product(void *state, const tnri_device_product *p)
     }
     laid_out of;
     if (work_of(p) >= engine->blas_from && (p->m.size > 1 || p->n.size > 1) && lay_out(engine, p, &of)) {
-        tnr_status status;
-        if (blas_ready(engine, &status)) {
+        bool ready;
+        TNR_TRY(blas_ready(engine, &ready));
+        if (ready) {
             return by_blas(engine, p, &of);
         }
-        TNR_TRY(status);
     }
     return by_kernel(engine, p);
 }

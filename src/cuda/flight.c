@@ -219,7 +219,7 @@ static void prepare(tnri_flight *flight)
 
 /* ---- Making and ending ----------------------------------------------------------------------------------------------------------------- */
 
-static tnr_status flight_take(tnr_cuda_lane *lane, const tnri_order *order, tnri_flight **flight)
+tnr_status tnri_order_take(tnr_cuda_lane *lane, const tnri_order *order, tnri_flight **flight)
 {
     tnr_cuda_device *device = lane->device;
     void *item;
@@ -260,8 +260,7 @@ static void lose(tnri_flight *flight)
     device->counts.quarantined_ever++;
 }
 
-/* The flight's device work is over, well or not; `lost`: or not proved to be. Not under the lock. Its status. */
-static tnr_status conclude(tnri_flight *flight, tnr_status status, bool lost, tnr_tensor **tensor)
+tnr_status tnri_order_conclude(tnri_flight *flight, tnr_status status, bool lost, tnr_tensor **tensor)
 {
     tnr_domain *ledger = flight->ledger;
     const tnr_status given = give_operands(flight, !lost);
@@ -351,7 +350,7 @@ static tnr_status run_in_lane(tnr_cuda_lane *lane, const tnri_order *order, tnr_
 {
     tnr_cuda_device *device = lane->device;
     tnri_flight *flight;
-    TNR_TRY(flight_take(lane, order, &flight));
+    TNR_TRY(tnri_order_take(lane, order, &flight));
     bool over = false;
     bool lost = false;
     tnr_status status = set_up(flight, order);
@@ -368,7 +367,7 @@ static tnr_status run_in_lane(tnr_cuda_lane *lane, const tnri_order *order, tnr_
         *ticket = &flight->ticket;
         return TNR_OK;
     }
-    return conclude(flight, status, lost, tensor);
+    return tnri_order_conclude(flight, status, lost, tensor);
 }
 
 tnr_status tnri_flight_run(tnr_cuda_lane *lane, const tnri_order *order, tnr_tensor **tensor, tnr_ticket **ticket)
@@ -432,7 +431,7 @@ static tnr_status ticket_advance(tnr_ticket *ticket, bool wait, bool *done)
     device->counts.tickets -= over ? 1 : 0;
     status = tnri_device_leave(device, current, status);
     if (over) {
-        status = conclude(flight, status, lost, NULL);
+        status = tnri_order_conclude(flight, status, lost, NULL);
     }
     tnri_lane_leave(lane);
     *done = over;

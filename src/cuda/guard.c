@@ -106,8 +106,50 @@ tnr_status tnri_device_leave(tnr_cuda_device *device, bool current, tnr_status s
     return status;
 }
 
+/* ---- Lanes ------------------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Addresses of the device objects that are open. A program's pointers to lanes are not nulled when their object is closed; these tell without
+ * looking at a lane whether it lives.
+ */
+static _Atomic(uintptr_t) open_objects[TNRI_MOST_OPEN];
+
+static bool swap_object(uintptr_t from, uintptr_t to)
+{
+    for (int at = 0; at < TNRI_MOST_OPEN; at++) {
+        uintptr_t seen = from;
+        if (atomic_compare_exchange_strong_explicit(&open_objects[at], &seen, to, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+tnr_status tnri_device_list(const char *op, const tnr_cuda_device *device)
+{
+    TNR_REQUIRE(swap_object(0, (uintptr_t)device), TNR_ERR_MEMORY, "%s: %d device objects are open in this process", op,
+                (int)TNRI_MOST_OPEN);
+    return TNR_OK;
+}
+
+void tnri_device_unlist(const tnr_cuda_device *device) { (void)swap_object((uintptr_t)device, 0); }
+
+tnr_status tnri_lane_here(const char *op, const tnr_cuda_lane *lane)
+{
+    for (int at = 0; at < TNRI_MOST_OPEN; at++) {
+        const uintptr_t object = atomic_load_explicit(&open_objects[at], memory_order_acquire);
+        const uintptr_t first = object + offsetof(tnr_cuda_device, lanes);
+        if (object != 0 && (uintptr_t)lane >= first && (uintptr_t)lane - first < TNRI_LANES * sizeof(*lane)) {
+            return TNR_OK;
+        }
+    }
+    return tnri_fail(TNR_ERR_STALE, "%s: the lane's device object was closed", op);
+}
+
 tnr_status tnri_lane_enter(const char *op, tnr_cuda_lane *lane)
 {
+    TNR_TRY(tnri_lane_here(op, lane));
     TNR_TRY(tnri_device_here(op, lane->device));
     TNR_REQUIRE(atomic_exchange_explicit(&lane->inside, 1U, memory_order_acquire) == 0U, TNR_ERR_BUSY,
                 "%s: another thread is in lane %d", op, lane->index - 1);

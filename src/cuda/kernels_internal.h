@@ -105,6 +105,19 @@ void tnri_product_layout_finish(tnri_product_layout *layout, int dtype);
 /* Bytes of partials; 0: none, and no tnri_product_join. */
 uint64_t tnri_product_scratch_bytes(const tnri_product_layout *layout, int dtype);
 
+/* A launch has room for 4 KiB of parameters on every device: a layout, and beside it an op, four addresses, or an element. */
+enum { TNRI_KERNEL_PARAMETER_BYTES = 4096, TNRI_KERNEL_SMALL_PARAMETERS = 64 };
+#define TNRI_KERNEL_TAKES_(layout)                                                               \
+    _Static_assert(sizeof(layout) <= TNRI_KERNEL_PARAMETER_BYTES - TNRI_KERNEL_SMALL_PARAMETERS, \
+                   #layout " is too long for a launch")
+TNRI_KERNEL_TAKES_(tnri_map_layout);
+TNRI_KERNEL_TAKES_(tnri_triangle_layout);
+TNRI_KERNEL_TAKES_(tnri_reshape_layout);
+TNRI_KERNEL_TAKES_(tnri_reduce_layout);
+TNRI_KERNEL_TAKES_(tnri_windows_layout);
+TNRI_KERNEL_TAKES_(tnri_product_layout);
+TNRI_KERNEL_TAKES_(tnri_offsets_layout);
+
 /* ---- Grids: of a device with so many multiprocessors ------------------------------------------------------------------------------ */
 
 static inline unsigned tnri_kernel_blocks_(int64_t wanted, int multiprocessors, int each)

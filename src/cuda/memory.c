@@ -373,13 +373,14 @@ static tnr_status round_bytes(const char *op, tnr_cuda_memory kind, uint64_t byt
     return TNR_OK;
 }
 
-tnr_status tnri_memory_take(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory)
+static tnr_status take_kind(const char *op, tnri_cuda_domain *domain, tnr_cuda_memory kind, uint64_t bytes,
+                            tnri_memory **memory)
 {
     tnr_cuda_device *device = domain->device;
     uint64_t rounded;
-    TNR_TRY(round_bytes(op, domain->memory, bytes, &rounded));
+    TNR_TRY(round_bytes(op, kind, bytes, &rounded));
     tnri_memory_drain(device, false);
-    tnri_memory *taken = domain->retained[domain->memory == TNR_CUDA_PINNED ? tnri_lowest_bit(rounded) : 0];
+    tnri_memory *taken = domain->retained[kind == TNR_CUDA_PINNED ? tnri_lowest_bit(rounded) : 0];
     if (taken != NULL) {
         domain->retained[tnri_lowest_bit(rounded)] = taken->next;
         domain->retained_bytes -= rounded;
@@ -389,7 +390,7 @@ tnr_status tnri_memory_take(const char *op, tnri_cuda_domain *domain, uint64_t b
         taken = item;
         taken->device = device;
         taken->domain = domain;
-        taken->kind = domain->memory;
+        taken->kind = kind;
         taken->bytes = rounded;
         const tnr_status status = take_new(op, taken);
         if (status != TNR_OK) {
@@ -403,4 +404,14 @@ tnr_status tnri_memory_take(const char *op, tnri_cuda_domain *domain, uint64_t b
     *bucket = taken;
     *memory = taken;
     return TNR_OK;
+}
+
+tnr_status tnri_memory_take(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory)
+{
+    return take_kind(op, domain, domain->memory, bytes, memory);
+}
+
+tnr_status tnri_memory_take_pinned(const char *op, tnri_cuda_domain *domain, uint64_t bytes, tnri_memory **memory)
+{
+    return take_kind(op, domain, TNR_CUDA_PINNED, bytes, memory);
 }

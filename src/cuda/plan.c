@@ -9,9 +9,6 @@
  */
 #include "cuda_internal.h"
 
-/* Longest step that every driver takes as a pitch. */
-#define MOST_PITCH INT64_C(0x7FFFFFFF)
-
 /* ---- Axes ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Axes of a copy in work: two steps each. */
@@ -65,12 +62,12 @@ static void axes_merge(axes *of)
 /* ---- Plans ------------------------------------------------------------------------------------------------------------------------ */
 
 /* May this axis be the rows of runs of `width` bytes: do both sides step by a possible pitch? */
-static bool makes_rows(const axes *of, int axis, uint64_t width)
+static bool makes_rows(const axes *of, int axis, uint64_t width, int64_t most_pitch)
 {
     bool fits = true;
     for (int side = 0; side < 2; side++) {
         const int64_t step = of->steps[side][axis];
-        fits = fits && step >= (int64_t)width && step <= MOST_PITCH;
+        fits = fits && step >= (int64_t)width && step <= most_pitch;
     }
     return fits;
 }
@@ -88,13 +85,13 @@ static bool makes_planes(const axes *of, int axis, int rows)
 }
 
 /* The rows, and the planes over them, that leave the fewest operations; -1: none. */
-static void choose_axes(const axes *of, uint64_t width, int *rows, int *planes)
+static void choose_axes(const axes *of, uint64_t width, int64_t most_pitch, int *rows, int *planes)
 {
     int64_t best = 1;
     *rows = -1;
     *planes = -1;
     for (int row = 0; row < of->rank; row++) {
-        if (!makes_rows(of, row, width)) {
+        if (!makes_rows(of, row, width, most_pitch)) {
             continue;
         }
         int plane = -1;
@@ -112,7 +109,7 @@ static void choose_axes(const axes *of, uint64_t width, int *rows, int *planes)
     }
 }
 
-void tnri_plan_make(tnri_plan *plan, uint64_t element_bytes, int rank, const int64_t *shape,
+void tnri_plan_make(tnri_plan *plan, int64_t most_pitch, uint64_t element_bytes, int rank, const int64_t *shape,
                     const int64_t *target_strides, const int64_t *source_strides)
 {
     axes all = {.rank = 0};
@@ -141,7 +138,7 @@ void tnri_plan_make(tnri_plan *plan, uint64_t element_bytes, int rank, const int
     }
     int rows;
     int planes;
-    choose_axes(&all, plan->width, &rows, &planes);
+    choose_axes(&all, plan->width, most_pitch, &rows, &planes);
     for (int side = 0; side < 2 && rows >= 0; side++) {
         plan->height = (uint64_t)all.shape[rows];
         plan->pitch[side] = (uint64_t)all.steps[side][rows];

@@ -28,7 +28,8 @@ static void direct_plan(const tnri_flight *flight, tnri_plan *plan)
     int64_t host[TNR_MAX_RANK];
     host_bytes(pair, host);
     const bool up = flight->way == TNRI_UPLOAD;
-    tnri_plan_make(plan, pair->element_bytes, pair->rank, pair->shape, up ? pair->away : host, up ? host : pair->away);
+    tnri_plan_make(plan, flight->lane->device->max_pitch, pair->element_bytes, pair->rank, pair->shape,
+                   up ? pair->away : host, up ? host : pair->away);
 }
 
 void tnri_transfer_stage(tnri_flight *flight, uint64_t most)
@@ -48,9 +49,9 @@ void tnri_transfer_prepare(tnri_flight *flight, bool locked)
     flight->host_base += pair->host_begin * (int64_t)pair->element_bytes;
     direct_plan(flight, &plan);
     const bool run = plan.operations == 1 && plan.height == 1;
-    const bool direct =
-        pair->repeats == 0 && (locked ? plan.operations <= DIRECT_OPERATIONS
-                                      : run && pair->bytes <= flight->lane->device->options.direct_bytes);
+    /* ordinary memory: an upload is read before the driver's call returns; a download would hold the lock until its lane came to it */
+    const bool small = flight->way == TNRI_UPLOAD && run && pair->bytes <= flight->lane->device->options.direct_bytes;
+    const bool direct = pair->repeats == 0 && (locked ? plan.operations <= DIRECT_OPERATIONS : small);
     flight->touches_host = direct;
     if (!direct) {
         tnri_transfer_stage(flight, flight->lane->device->options.chunk_bytes);
@@ -71,39 +72,44 @@ static void begin_batch(tnri_flight *flight)
     }
 }
 
+tnr_status tnri_transfer_views(const char *op, tnr_cuda_lane *lane, int64_t most_pitch, const tnr_view *to,
+                               const tnr_view *from, tnri_side target, tnri_side source)
+{
+    const int64_t element = (int64_t)tnr_dtype_size(to->dtype);
+    int64_t strides[2][TNR_MAX_RANK];
+    tnri_plan plan;
+    for (int axis = 0; axis < to->rank; axis++) {
+        const bool alone = to->shape[axis] == 1; /* such a step means nothing and need not fit */
+        strides[0][axis] = alone ? 0 : to->strides[axis] * element;
+        strides[1][axis] = alone ? 0 : from->strides[axis] * element;
+    }
+    tnri_plan_make(&plan, most_pitch, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
+    if (plan.operations > PLAN_OPERATIONS && tnri_kernels_ready(op, lane->device)) {
+        tnri_pair pair;
+        tnri_pair_make(&pair, (size_t)element, to->rank, to->shape, to->strides, from->strides);
+        return tnri_kernel_pack(op, lane, (uint64_t)element, &pair, target.address, source.address);
+    }
+    return tnri_plan_issue(op, lane, &plan, target, source);
+}
+
 static tnr_status issue_whole(tnri_flight *flight)
 {
     tnr_cuda_device *device = flight->lane->device;
     tnri_plan plan;
     tnri_side target = {.address = flight->base};
     tnri_side source = {.address = flight->base};
+    begin_batch(flight);
     if (flight->way == TNRI_ON_DEVICE) {
-        const tnr_view *to = &flight->target_view;
-        const tnr_view *from = &flight->source_view;
-        const int64_t element = (int64_t)tnr_dtype_size(to->dtype);
-        int64_t strides[2][TNR_MAX_RANK];
-        for (int axis = 0; axis < to->rank; axis++) {
-            const bool alone = to->shape[axis] == 1; /* such a step means nothing and need not fit */
-            strides[0][axis] = alone ? 0 : to->strides[axis] * element;
-            strides[1][axis] = alone ? 0 : from->strides[axis] * element;
-        }
         source.address = (uint64_t)(uintptr_t)flight->host_base;
         device->counts.device_bytes += flight->ledger_bytes;
-        tnri_plan_make(&plan, (uint64_t)element, to->rank, to->shape, strides[0], strides[1]);
-        if (plan.operations > PLAN_OPERATIONS && tnri_kernels_ready(flight->op, device)) {
-            tnri_pair_make(&flight->pair, (size_t)element, to->rank, to->shape, to->strides, from->strides);
-            begin_batch(flight);
-            return tnri_kernel_pack(flight->op, flight->lane, (uint64_t)element, &flight->pair, target.address,
-                                    source.address);
-        }
-    } else {
-        tnri_side *host = flight->way == TNRI_UPLOAD ? &source : &target;
-        host->host = true;
-        host->address = (uint64_t)(uintptr_t)flight->host_base;
-        direct_plan(flight, &plan);
-        device->counts.direct_bytes += flight->pair.bytes;
+        return tnri_transfer_views(flight->op, flight->lane, device->max_pitch, &flight->target_view,
+                                   &flight->source_view, target, source);
     }
-    begin_batch(flight);
+    tnri_side *host = flight->way == TNRI_UPLOAD ? &source : &target;
+    host->host = true;
+    host->address = (uint64_t)(uintptr_t)flight->host_base;
+    direct_plan(flight, &plan);
+    device->counts.direct_bytes += flight->pair.bytes;
     return tnri_plan_issue(flight->op, flight->lane, &plan, target, source);
 }
 
@@ -128,7 +134,7 @@ static tnr_status issue_piece(tnri_flight *flight, tnri_chunk *chunk)
     }
     const tnri_side away = {.address = flight->base + (uint64_t)tnri_piece_away(pair, piece)};
     const tnri_side here = {.host = true, .address = (uint64_t)(uintptr_t)chunk->bytes};
-    tnri_plan_make(&plan, pair->element_bytes, piece->rank, piece->shape, up ? pair->away : packed,
+    tnri_plan_make(&plan, device->max_pitch, pair->element_bytes, piece->rank, piece->shape, up ? pair->away : packed,
                    up ? packed : pair->away);
     begin_batch(flight);
     chunk->state = TNRI_CHUNK_BUSY;

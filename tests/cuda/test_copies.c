@@ -175,6 +175,64 @@ static void ways_are_chosen(void **state)
     scene_end(&s);
 }
 
+/* Element (column, row) of a target of `height` elements a row is first + column + height * row. */
+static void expect_columns(const scene *s, tnr_cuda_lane *lane, const tnr_view *away, int32_t first, int64_t height)
+{
+    tnr_tensor *down = NULL;
+    const void *data = NULL;
+    OK(tnr_cuda_download(lane, away, s->heap, &down));
+    OK(tnr_tensor_host_data(down, &data));
+    for (int64_t at = 0; at < away->shape[0] * away->shape[1]; at++) {
+        const int64_t place = at % away->shape[0] + height * (at / away->shape[0]);
+        assert_int_equal(((const int32_t *)data)[at], first + (int32_t)place);
+    }
+    release(&down);
+}
+
+/* What the driver says it takes from row to row, it is given; longer steps go by a kernel, in pieces, or one by one. */
+static void pitches_are_the_drivers(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    enum { WIDTH = 4, ROWS = 70, STEP = 40 };
+    for (int limit = STEP * 4 - 1; limit <= STEP * 4; limit++) {
+        scene s;
+        tnr_cuda_options options = SCENE_SMALL;
+        tnr_cuda_device *narrow = NULL;
+        tnr_domain *there = NULL;
+        tnr_tensor *away[2] = {NULL, NULL};
+        tnr_view from;
+        tnr_view_mut to;
+        scene_begin(&s, 1, NULL);
+        scene_fake()->max_pitch = limit;
+        options.driver = scene_driver();
+        options.nvrtc = scene_driver();
+        OK(tnr_cuda_device_open(s.heap, &options, &narrow));
+        OK(tnr_cuda_domain_create(narrow, TNR_CUDA_POOL, NULL, &there));
+        tnr_cuda_lane *lane = tnr_cuda_device_lane(narrow, 0);
+        tnr_tensor *pinned = scene_counting(s.domain[TNR_CUDA_PINNED], STEP * ROWS, 5);
+        for (int at = 0; at < 2; at++) {
+            OK(tnr_cuda_zeros(lane, there, TNR_I32, 1, SHAPE(STEP * ROWS), &away[at]));
+        }
+        const uint64_t launches = scene_counts(&(scene){.device = narrow}).launches;
+        OK(tnr_tensor_region(pinned, 2, SHAPE(WIDTH, ROWS), SHAPE(1, STEP), 0, &from));
+        OK(tnr_tensor_region_mut(away[0], 2, SHAPE(WIDTH, ROWS), SHAPE(1, STEP), 8, &to));
+        OK(tnr_cuda_upload_into(lane, &from, &to));
+        expect_columns(&s, lane, &to.view, 5, STEP);
+        OK(tnr_tensor_region_mut(away[1], 2, SHAPE(WIDTH, ROWS), SHAPE(1, STEP), 3, &to));
+        OK(tnr_tensor_region(away[0], 2, SHAPE(WIDTH, ROWS), SHAPE(1, STEP), 8, &from));
+        OK(tnr_cuda_copy_into(lane, &from, &to));
+        expect_columns(&s, lane, &to.view, 5, STEP);
+        assert_int_equal(scene_counts(&(scene){.device = narrow}).launches - launches, limit < STEP * 4 ? 1 : 0);
+        release(&pinned);
+        release(&away[0]);
+        release(&away[1]);
+        OK(tnr_domain_close(&there));
+        OK(tnr_cuda_device_close(&narrow));
+        scene_end(&s);
+    }
+}
+
 static void zeros(void **state)
 {
     (void)state;
@@ -442,11 +500,17 @@ static void pools_over_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_of_places),   cmocka_unit_test(CU_01_no_hidden_path),
-        cmocka_unit_test(CU_08_empty_and_scalar), cmocka_unit_test(CU_09_strided_blocks),
-        cmocka_unit_test(ways_are_chosen),        cmocka_unit_test(zeros),
-        cmocka_unit_test(sources_are_free_again), cmocka_unit_test(ledger_and_statistics),
-        cmocka_unit_test(what_is_refused),        cmocka_unit_test(both_sides_of_one_owner),
+        cmocka_unit_test(every_pair_of_places),
+        cmocka_unit_test(CU_01_no_hidden_path),
+        cmocka_unit_test(CU_08_empty_and_scalar),
+        cmocka_unit_test(CU_09_strided_blocks),
+        cmocka_unit_test(ways_are_chosen),
+        cmocka_unit_test(pitches_are_the_drivers),
+        cmocka_unit_test(zeros),
+        cmocka_unit_test(sources_are_free_again),
+        cmocka_unit_test(ledger_and_statistics),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(both_sides_of_one_owner),
         cmocka_unit_test(pools_over_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,6 +241,85 @@ static void CU_04_exit_is_quiet(void **state)
     }
 }
 
+/* ---- Lanes after their device ------------------------------------------------------------------------------------------------ */
+
+/* Every call that names a lane, on one whose device object was closed: told apart, and the memory that it was in is not read. */
+static void lanes_after_their_device(void **state)
+{
+    (void)state;
+    scene s;
+    tnr_cuda_options options = SCENE_SMALL;
+    tnr_cuda_device *closed = NULL;
+    tnr_domain *home = make_heap();
+    scene_begin(&s, 1, NULL);
+    options.driver = scene_driver();
+    OK(tnr_cuda_device_open(home, &options, &closed));
+    tnr_cuda_lane *lane = tnr_cuda_device_lane(closed, 1);
+    OK(tnr_cuda_lane_synchronize(lane));
+    OK(tnr_cuda_device_close(&closed));
+    OK(tnr_domain_close(&home));
+    tnr_tensor *host = scene_counting(s.heap, 100, 1);
+    tnr_tensor *away = scene_on_device(&s, TNR_CUDA_POOL, 100, 1);
+    tnr_tensor *none = untouched();
+    tnr_ticket *ticket = untouched();
+    tnr_engine *engine = untouched();
+    const tnr_view near = view_of(host);
+    const tnr_view far = view_of(away);
+    const tnr_view_mut to_near = view_mut_of(host);
+    const tnr_view_mut to_far = view_mut_of(away);
+    EXPECT(TNR_ERR_STALE, tnr_cuda_lane_synchronize(lane));
+    TEXT_HAS("cuda_lane_synchronize: the lane's device object was closed");
+    EXPECT(TNR_ERR_STALE, tnr_cuda_zeros(lane, s.domain[TNR_CUDA_POOL], TNR_I32, 1, SHAPE(3), &none));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_upload(lane, &near, s.domain[TNR_CUDA_POOL], &none));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_upload_into(lane, &near, &to_far));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_upload_start(lane, &near, &to_far, &ticket));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_download(lane, &far, s.heap, &none));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_download_into(lane, &far, &to_near));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_duplicate(lane, &far, s.domain[TNR_CUDA_POOL], &none));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_copy_into(lane, &far, &to_far));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_copy_between(lane, &far, s.lane[0], &to_far));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_copy_between_start(s.lane[0], &far, lane, &to_far, &ticket));
+    EXPECT(TNR_ERR_STALE, tnr_cuda_engine_create(s.heap, lane, NULL, &engine));
+    TEXT_HAS("cuda_engine_create: the lane's device object was closed");
+    assert_ptr_equal(none, untouched());
+    assert_ptr_equal(ticket, untouched());
+    assert_ptr_equal(engine, untouched());
+    scene_expect_counting(&s, away, 1); /* no lease is left */
+    release(&host);
+    release(&away);
+    scene_end(&s);
+}
+
+/* As many as may be open, one more, and again after one was closed. */
+static void many_devices(void **state)
+{
+    (void)state;
+    NEEDS_FAKE();
+    tnr_cuda_device *open[TNR_CUDA_MAX_OPEN + 1] = {NULL};
+    tnr_cuda_options options = SCENE_SMALL;
+    tnr_domain *heap = make_heap();
+    scene_reset(1);
+    options.driver = scene_driver();
+    for (int round = 0; round < 2; round++) {
+        for (int at = 0; at < TNR_CUDA_MAX_OPEN; at++) {
+            if (open[at] == NULL) {
+                OK(tnr_cuda_device_open(heap, &options, &open[at]));
+            }
+            OK(tnr_cuda_lane_synchronize(tnr_cuda_device_lane(open[at], 0)));
+        }
+        EXPECT(TNR_ERR_MEMORY, tnr_cuda_device_open(heap, &options, &open[TNR_CUDA_MAX_OPEN]));
+        TEXT_HAS("device objects are open");
+        assert_null(open[TNR_CUDA_MAX_OPEN]);
+        OK(tnr_cuda_device_close(&open[7 + round]));
+    }
+    for (int at = 0; at < TNR_CUDA_MAX_OPEN; at++) {
+        OK(tnr_cuda_device_close(&open[at]));
+    }
+    OK(tnr_domain_close(&heap));
+    scene_expect_clean();
+    assert_int_equal(scene_fake()->live, 0);
+}
+
 /* ---- Threads ------------------------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 60, COUNT = 2500 };
@@ -330,6 +409,8 @@ int main(void)
         cmocka_unit_test(CU_05_program_state_untouched),
         cmocka_unit_test(context_kept_by_the_program),
         cmocka_unit_test(CU_04_exit_is_quiet),
+        cmocka_unit_test(lanes_after_their_device),
+        cmocka_unit_test(many_devices),
         cmocka_unit_test(threads_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void plans_copy_what_they_should(void **state)
         memset(expected, 0x55, sizeof(expected));
         memset(found, 0x55, sizeof(found));
         naive(&of, element, expected, source);
-        tnri_plan_make(&plan, (uint64_t)element, of.rank, of.shape, strides[0], strides[1]);
+        tnri_plan_make(&plan, INT32_MAX, (uint64_t)element, of.rank, of.shape, strides[0], strides[1]);
         run_plan(&plan, found + of.offset[0] * element, source + of.offset[1] * element);
         assert_memory_equal(found, expected, sizeof(found));
     }
@@ -154,30 +154,35 @@ static void known_plans(void **state)
     (void)state;
     tnri_plan plan;
     /* dense: one run */
-    tnri_plan_make(&plan, 4, 3, SHAPE(5, 6, 7), SHAPE(4, 20, 120), SHAPE(4, 20, 120));
+    tnri_plan_make(&plan, INT32_MAX, 4, 3, SHAPE(5, 6, 7), SHAPE(4, 20, 120), SHAPE(4, 20, 120));
     assert_int_equal(plan.width, 840);
     assert_int_equal(plan.operations * plan.height * plan.depth, 1);
     /* rows, planes, and one level more */
-    tnri_plan_make(&plan, 4, 4, SHAPE(5, 6, 7, 3), SHAPE(4, 40, 400, 4000), SHAPE(4, 20, 120, 840));
+    tnri_plan_make(&plan, INT32_MAX, 4, 4, SHAPE(5, 6, 7, 3), SHAPE(4, 40, 400, 4000), SHAPE(4, 20, 120, 840));
     assert_int_equal(plan.width, 20);
     assert_int_equal(plan.height * plan.depth * plan.operations, 6 * 7 * 3);
     assert_int_equal(plan.operations, 3);
     /* transposed: a row of elements at a time */
-    tnri_plan_make(&plan, 8, 2, SHAPE(10, 20), SHAPE(8, 80), SHAPE(160, 8));
+    tnri_plan_make(&plan, INT32_MAX, 8, 2, SHAPE(10, 20), SHAPE(8, 80), SHAPE(160, 8));
     assert_int_equal(plan.width, 8);
     assert_int_equal(plan.operations, 10);
     assert_int_equal(plan.height, 20);
     /* backwards on both sides is forwards */
-    tnri_plan_make(&plan, 8, 1, SHAPE(10), SHAPE(-8), SHAPE(-8));
+    tnri_plan_make(&plan, INT32_MAX, 8, 1, SHAPE(10), SHAPE(-8), SHAPE(-8));
     assert_int_equal(plan.width, 80);
     assert_int_equal(plan.begin[0], -72);
     /* overlapping windows: rows and planes that step alike are no planes of rows */
-    tnri_plan_make(&plan, 8, 3, SHAPE(2, 3, 4), SHAPE(8, 24, 72), SHAPE(8, 16, 16));
+    tnri_plan_make(&plan, INT32_MAX, 8, 3, SHAPE(2, 3, 4), SHAPE(8, 24, 72), SHAPE(8, 16, 16));
     assert_int_equal(plan.depth, 1);
     assert_int_equal(plan.height, 4);
     assert_int_equal(plan.operations, 3);
+    /* a step that the driver says it takes, and one more than that */
+    tnri_plan_make(&plan, 104, 8, 2, SHAPE(2, 3), SHAPE(8, 104), SHAPE(8, 16));
+    assert_int_equal(plan.operations, 1);
+    tnri_plan_make(&plan, 103, 8, 2, SHAPE(2, 3), SHAPE(8, 104), SHAPE(8, 16));
+    assert_int_equal(plan.operations, 3);
     /* a step that no pitch can be */
-    tnri_plan_make(&plan, 8, 2, SHAPE(2, 3), SHAPE(8, INT64_C(1) << 40), SHAPE(8, 16));
+    tnri_plan_make(&plan, INT32_MAX, 8, 2, SHAPE(2, 3), SHAPE(8, INT64_C(1) << 40), SHAPE(8, 16));
     assert_int_equal(plan.width, 16);
     assert_int_equal(plan.operations, 3);
 }
@@ -214,7 +219,7 @@ static void pieces_cover_everything(void **state)
             for (int axis = 0; axis < piece.rank; axis++) {
                 packed[axis] = compact[axis] * element;
             }
-            tnri_plan_make(&plan, (uint64_t)element, piece.rank, piece.shape, packed, pair.away);
+            tnri_plan_make(&plan, INT32_MAX, (uint64_t)element, piece.rank, piece.shape, packed, pair.away);
             run_plan(&plan, chunk, away + of.offset[1] * element + pair.away_begin + tnri_piece_away(&pair, &piece));
             int64_t shape[TNR_MAX_RANK];
             int64_t host[TNR_MAX_RANK];

@@ -22,8 +22,9 @@ static void take_snapshot(fake_op *op)
 static bool check_side(const fake_op *op, fake_side *side)
 {
     const bool rows = op->height > 1 || op->depth > 1;
-    if (rows && (side->pitch < op->width || side->pitch > INT32_MAX || side->slice < side->pitch * op->height)) {
-        fake_blame(&fake.misuse, "a copy whose rows or planes overlap");
+    if (rows &&
+        (side->pitch < op->width || side->pitch > (uint64_t)fake.max_pitch || side->slice < side->pitch * op->height)) {
+        fake_blame(&fake.misuse, "a copy whose rows or planes overlap, or lie too far apart");
         return false;
     }
     if (!side->host) {
@@ -62,6 +63,7 @@ static CUresult give_copy(const fake_op *what, CUstream behind)
         take_snapshot(op);
     }
     const bool now = op->target.host && !op->target.locked;
+    fake.held += now && stream->first != NULL ? 1 : 0;
     fake_push(stream, op);
     return now && !fake_run_op(stream, op) ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
 }
@@ -150,14 +152,10 @@ FAKE_API CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
     return fake_leave(give_copy(&op, stream));
 }
 
-/* The device whose stream it is reads the other's memory: it must have been given that. */
 static bool may_reach(CUdeviceptr address, int device)
 {
     const fake_memory *memory = fake_memory_at(address);
-    if (memory == NULL || memory->object.device == device) {
-        return true;
-    }
-    return memory->pool != NULL && (memory->pool->peers >> device & 1U) != 0;
+    return memory == NULL || fake_memory_is_reached(memory, device);
 }
 
 FAKE_API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)

@@ -135,6 +135,7 @@ static int enqueue(fake_handle *handle, fake_gemm *g, const void *alpha, const v
     op->what = FAKE_LAUNCH;
     op->kernel = &gemm_kernel;
     op->number = 1;
+    op->device = stream->object.device;
     op->snapshot = malloc(sizeof(*g));
     memcpy(op->snapshot, g, sizeof(*g));
     op->address_count = 4;

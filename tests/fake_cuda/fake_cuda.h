@@ -42,6 +42,7 @@ typedef struct fake_cuda {
     bool concurrent;
     bool reaches; /* devices each other's memory */
     int numa;
+    int max_pitch;
     uint64_t memory_bytes; /* of each device */
     /* How it behaves. */
     uint64_t seed;
@@ -62,6 +63,7 @@ typedef struct fake_cuda {
     uint64_t double_free;
     uint64_t out_of_bounds;
     uint64_t misuse; /* handles, contexts, pitches */
+    uint64_t held;   /* copies to pageable memory that kept their caller until the stream had come to them */
     uint64_t hangs;  /* waits for what can never be */
     uint64_t leaked; /* objects that lived when the last holder of their context let go */
     uint64_t live;   /* objects: streams, events, pools, allocations, page-locked ranges */

@@ -69,6 +69,7 @@ void fake_cuda_reset(uint64_t seed)
     fake.managed = true;
     fake.concurrent = true;
     fake.reaches = true;
+    fake.max_pitch = INT32_MAX;
     fake.memory_bytes = UINT64_C(1) << 30;
     fake.eagerness = 32;
     fake.seed = seed;
@@ -288,6 +289,9 @@ FAKE_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUd
         break;
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
         *value = fake.concurrent;
+        break;
+    case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
+        *value = fake.max_pitch;
         break;
     case 134:
         *value = fake.numa;

@@ -90,6 +90,7 @@ struct fake_op {
     uint64_t depth;
     char *snapshot; /* of pageable source memory, packed; of a launch, its parameters */
     const fake_kernel *kernel;
+    int device;        /* of a launch */
     int address_count; /* of a launch: addresses among its parameters */
     uint64_t addresses[FAKE_PARAMETERS];
 };
@@ -126,6 +127,8 @@ void fake_bury(fake_object *object);
 /* memory */
 fake_memory *fake_memory_at(uint64_t address); /* that contains it, freed ones too; NULL */
 bool fake_memory_is_forbidden(uint64_t address);
+/* By a device that it is on, or that was given access to its pool. */
+bool fake_memory_is_reached(const fake_memory *memory, int device);
 bool fake_is_locked(uint64_t address, uint64_t bytes, bool *partly);
 void fake_memory_reset(void);
 void fake_memory_drop(fake_memory *memory); /* its bytes go */

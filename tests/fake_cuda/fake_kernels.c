@@ -91,6 +91,7 @@ FAKE_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
     op->what = FAKE_LAUNCH;
     op->kernel = (const fake_kernel *)(uintptr_t)function;
     op->number = grid_x;
+    op->device = stream->object.device;
     take_parameters(op, parameters);
     fake_push(fake.planted.stray_launches ? fake_stray(stream) : stream, op);
     return fake_leave(CUDA_SUCCESS);
@@ -101,6 +102,7 @@ FAKE_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
 static char nowhere[256]; /* what is read of memory that may not be touched, and where it is written to */
 static const fake_memory *touched[4];
 static unsigned next_touched;
+static int running_on;
 
 char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment)
 {
@@ -124,6 +126,10 @@ char *fake_device_bytes(uint64_t address, size_t bytes, size_t alignment)
                                                        : "a kernel ran before its memory was allocated");
         return nowhere;
     }
+    if (!fake_memory_is_reached(memory, running_on)) {
+        fake_blame(&fake.misuse, "a kernel reads or writes memory of a device that it has no access to");
+        return nowhere;
+    }
     touched[next_touched++ % 4] = memory;
     return memory->shadow + (address - memory->address);
 }
@@ -142,6 +148,7 @@ void fake_run_kernel(const fake_op *op)
         values[i] = op->snapshot + at;
         at += rounded_up(op->kernel->bytes[i]);
     }
+    running_on = op->device;
     memset(touched, 0, sizeof(touched)); /* whether memory may be touched is asked anew */
     if (op->kernel->once) {
         op->kernel->call(values);

@@ -61,6 +61,11 @@ bool fake_memory_is_forbidden(uint64_t address)
     return forbidden != NULL && address >= first && address - first < RANGE;
 }
 
+bool fake_memory_is_reached(const fake_memory *memory, int device)
+{
+    return memory->object.device == device || (memory->pool != NULL && (memory->pool->peers >> device & 1U) != 0);
+}
+
 /* ---- Allocations ----------------------------------------------------------------------------------------------------------------- */
 
 fake_memory *fake_memory_at(uint64_t address)
