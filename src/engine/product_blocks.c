@@ -75,14 +75,13 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
     blocks.one_block = n <= columns;
     blocks.nc = blocks.one_block ? round_up(n, kernel->nr) : columns;
     blocks.mc = even(m, fitting(panel_bytes(depth), blocks.kc, element, kernel->mr), kernel->mr);
-    const int64_t panel = blocks.kc * kernel->mr * element;
-    const int64_t panels = panel < rows_bytes ? rows_bytes / panel : 1;
-    const int64_t most = panels * kernel->mr < TNRI_PRODUCT_ROWS_TABLED
-                             ? panels * kernel->mr
-                             : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
+    const int64_t micro = blocks.kc * kernel->mr * element; /* bytes of a micro-panel */
+    const int64_t at_once = micro < rows_bytes ? rows_bytes / micro * kernel->mr : kernel->mr;
+    const int64_t most =
+        at_once < TNRI_PRODUCT_ROWS_TABLED ? at_once : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
     blocks.rows_at_once = m < most ? round_up(m, kernel->mr) : most;
     const int64_t lines =
-        (int64_t)least((uint64_t)(across_bytes(depth) / panel), TNRI_PRODUCT_ACROSS_LINE / (uint64_t)element);
+        (int64_t)least((uint64_t)(across_bytes(depth) / micro), TNRI_PRODUCT_ACROSS_LINE / (uint64_t)element);
     const int64_t across = lines * kernel->mr;
     const int64_t whole = m < across ? round_up(m, kernel->mr) : across;
     blocks.rows_room = whole > blocks.rows_at_once ? whole : blocks.rows_at_once;
@@ -105,9 +104,9 @@ static uint64_t most_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int
     /* rounded up to the tile that fits worst */
     const int64_t rows = m < TABLED - tile ? m + tile - 1 : TABLED;
     const int64_t columns = n < TABLED - tile ? n + tile - 1 : TABLED;
-    const uint64_t panel = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
+    const uint64_t micro = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
     const uint64_t at_once =
-        least(panel > across_most ? panel : across_most, packed_bytes(kc, rows, element, UINT64_MAX));
+        least(micro > across_most ? micro : across_most, packed_bytes(kc, rows, element, UINT64_MAX));
     const uint64_t shared_block =
         packed_bytes(kc, columns, element, block_most) + offsets_bytes(columns + kc) +
         (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));

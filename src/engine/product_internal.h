@@ -257,8 +257,8 @@ bool tnri_offsets_unit(const int64_t *offsets, int64_t count);
 bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step);
 
 /* Within each micro-panel of that width they are neighbours; within each whole one they have the same step, and there is one. */
-bool tnri_offsets_panels_unit(const int64_t *offsets, int64_t count, int width);
-bool tnri_offsets_panels_regular(const int64_t *offsets, int64_t count, int width, int64_t *step);
+bool tnri_offsets_micro_unit(const int64_t *offsets, int64_t count, int width);
+bool tnri_offsets_micro_regular(const int64_t *offsets, int64_t count, int width, int64_t *step);
 
 /* ---- Shared by the ways (product.c) ---------------------------------------------------------------------------------------------- */
 

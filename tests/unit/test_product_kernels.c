@@ -561,7 +561,7 @@ static void check_packing(tnr_dtype dtype, int width)
     for (int64_t p = 0; p < depth; ++p) {
         depths[p] = unit_depth ? 11 + p : p / depth_run * 1999 + p % depth_run;
     }
-    const bool unit = tnri_offsets_panels_unit(rows, count, width);
+    const bool unit = tnri_offsets_micro_unit(rows, count, width);
     const int64_t panels = (count + width - 1) / width;
     memset(packed, 0x5A, sizeof packed);
     engine->products->of[dtype].pack(packed, from, rows, count, unit, depths, depth, unit_depth, width);
