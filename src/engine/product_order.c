@@ -104,36 +104,46 @@ static bool put_across(const tnri_product_kernel *kernel, tnri_product_axes *m)
     return true;
 }
 
-#define DEPTH_RUN 16 /* of a's neighbours along k, where b's are along another axis */
+#define DEPTH_RUN 16 /* of neighbours of one operand along k, where the other's are along another axis */
+
+/* An operand so many times larger than the other is most of what is packed: the order is its alone. */
+#define MUCH_LARGER 2
 
 /*
- * A part of k is to have runs of neighbours of both operands, else their lines would be read for a few elements each: b's axis first, if
- * a's neighbours are not along k; else a run of a's, which divides its axis, then b's axis, then the rest.
+ * A part of k is to have runs of neighbours of both operands, else their lines would be read for a few elements each: a run of the larger
+ * one's, which is its axis or divides it, then the other one's axis, then the rest. Where nothing divides the larger one's axis in such
+ * runs, or the other one is small beside it or has no axis of its own, the larger one's axis comes first as a whole. Of two that are as
+ * large b comes first: its micro-panels are the narrower ones, whose elements cost more where they are no neighbours.
  */
-static void order_depth(tnri_product_axes *k)
+static void order_depth(tnri_product_axes *k, int64_t m, int64_t n)
 {
-    const int in_a = unit_axis(k, k->a, 0);
-    const int in_b = unit_axis(k, k->b, 0);
-    if (in_a == k->rank || in_b == k->rank || in_a == in_b) {
-        const int only = in_a < in_b ? in_a : in_b;
-        if (only < k->rank) {
-            move_axis(k, only, 0);
-        }
+    const int64_t *in_larger = m > n ? k->a : k->b;
+    const int64_t *in_smaller = m > n ? k->b : k->a;
+    const bool for_both = m > n ? m / MUCH_LARGER < n : n / MUCH_LARGER < m;
+    const int of_larger = unit_axis(k, in_larger, 0);
+    const int of_smaller = unit_axis(k, in_smaller, 0);
+    const int first = of_larger < k->rank ? of_larger : of_smaller;
+    if (first == k->rank) {
         return;
     }
-    const int64_t run = divisor(k->extents[in_a], DEPTH_RUN, 4);
-    if (run != 0 && run < k->extents[in_a] && k->rank < TNRI_PRODUCT_RANK) {
-        move_axis(k, in_a, 0);
-        move_axis(k, in_b > in_a ? in_b : in_b + 1, 1);
+    move_axis(k, first, 0);
+    const int64_t run = divisor(k->extents[0], DEPTH_RUN, 4);
+    const bool whole = run == k->extents[0];
+    if (!for_both || of_smaller == k->rank || of_smaller == first || run == 0 ||
+        (!whole && k->rank == TNRI_PRODUCT_RANK)) {
+        return;
+    }
+    move_axis(k, of_smaller > first ? of_smaller : of_smaller + 1, 1);
+    if (!whole) {
         split_first(k, run);
-        move_axis(k, 2, 1); /* b's axis before the rest of a's */
+        move_axis(k, 2, 1); /* the smaller one's axis before the rest of the larger one's */
     }
 }
 
 void tnri_product_order(tnri_product *product)
 {
     const tnri_product_kernel *kernel = product->kernel;
-    order_depth(&product->k);
+    order_depth(&product->k, product->m.size, product->n.size);
     product->across = product->blocks.one_block && put_across(kernel, &product->m);
     if (!product->across) {
         const int64_t lines = tnri_product_rows_bytes(kernel->depth) / (product->blocks.kc * TNRI_PRODUCT_LINE);
