@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of blocks, after Low, Igual, Smith and Quintana-Orti, "Analytical modeling is enough for high-performance BLIS", ACM TOMS 43
- * (2016), roundly. They follow from the instruction set alone, so that what a product needs can be told beforehand, and are for the smaller
- * machines that have it: a block of columns takes half of a second-level cache of 512 KiB, or of 1 MiB where vectors have 512 bits, and a
- * panel of rows is for the third. Up to 256 bits a micro-panel of rows, with one of columns passing by, is in a first-level cache of 32 KiB; a
- * wider one comes from the second level as fast as it is used, and more depth means that c is read and written less often.
+ * (2016), roundly. They follow from the instruction set alone, so that what a product needs can be told beforehand: a block of columns
+ * takes half of a second-level cache of 512 KiB, or of 1 MiB where vectors have 512 bits, and a panel of rows is for the third. Some
+ * processors have half of that second level (256 KiB with 256 bits, 512 KiB with 512): a block fills it there, and part of what is used
+ * comes from the third. Up to 256 bits a micro-panel of rows, with one of columns passing by, is in a first-level cache of 32 KiB; a
+ * wider one, of 96 KiB, comes from the second level as fast as it is used, and more depth means that c is read and written less often.
  */
 #include "product_internal.h"
 
@@ -13,7 +14,10 @@ static int64_t block_bytes(int64_t depth) { return depth << 10; }
 static int64_t panel_bytes(int64_t depth) { return depth << 14; }
 int64_t tnri_product_rows_bytes(int64_t depth) { return depth << 9; }
 
-/* Of the micro-panels that are packed at once from lines across them. */
+/*
+ * Of the micro-panels that are packed at once from lines across them. With a block of columns they are more than the second-level cache that
+ * is planned for, so at full depth some of both come from the third; in return lines of a are read as a whole.
+ */
 static int64_t across_bytes(int64_t depth) { return 3 * tnri_product_rows_bytes(depth); }
 
 #define TABLED 4096 /* rows or columns at most, when depth is little */
