@@ -254,8 +254,7 @@ void tnri_product_run_scale(tnr_engine *engine, const tnri_product *product);
 void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_steps, const int64_t *second_steps,
                           int64_t first, int64_t count, int64_t *first_offsets, int64_t *second_offsets);
 
-/* All are neighbours; all have the same step, *step. */
-bool tnri_offsets_unit(const int64_t *offsets, int64_t count);
+/* All have the same step, *step. */
 bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step);
 
 /* Within each micro-panel of that width they are neighbours; within each whole one they have the same step, and there is one. */

@@ -49,16 +49,6 @@ void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_st
     }
 }
 
-bool tnri_offsets_unit(const int64_t *offsets, int64_t count)
-{
-    for (int64_t i = 1; i < count; ++i) {
-        if (offsets[i] != offsets[i - 1] + 1) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step)
 {
     *step = count > 1 ? offsets[1] - offsets[0] : 0;

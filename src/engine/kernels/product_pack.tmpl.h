@@ -87,12 +87,12 @@ static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int6
     int64_t p = 0;
     while (p < depth) {
 #ifdef QUAD
-        if (p + 8 <= depth && is_run(depths + p, 8)) {
+        if (p + 8 <= depth && tnri_offsets_unit(depths + p, 8)) {
             SIZED(pack_run)(to + p * width, from + depths[p], rows, live, width, 8);
             p += 8;
             continue;
         }
-        if (p + 4 <= depth && is_run(depths + p, 4)) {
+        if (p + 4 <= depth && tnri_offsets_unit(depths + p, 4)) {
             SIZED(pack_run)(to + p * width, from + depths[p], rows, live, width, 4);
             p += 4;
             continue;
