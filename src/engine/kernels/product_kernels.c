@@ -6,6 +6,8 @@
 #include "fused.inl.h"
 #include "some.inl.h"
 
+#include <assert.h>
+
 /* A register tile that fits the file of the widest vectors, with room for operands. */
 #if VECTOR_BYTES == 64
 #define TILE_VECTORS 3
