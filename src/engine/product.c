@@ -206,128 +206,6 @@ static void outer_axes_to_batch(tnri_product_axes *axes, tnri_product_axes *batc
     axes->rank = axes->rank > 1 ? 1 : axes->rank;
 }
 
-/* Axis `from` comes at `to`, before others. */
-static void move_axis(tnri_product_axes *axes, int from, int to)
-{
-    for (int at = from; at > to; --at) {
-        exchange_steps(&axes->extents[at], &axes->extents[at - 1]);
-        exchange_steps(&axes->a[at], &axes->a[at - 1]);
-        exchange_steps(&axes->b[at], &axes->b[at - 1]);
-        exchange_steps(&axes->c[at], &axes->c[at - 1]);
-    }
-}
-
-/* The first axis becomes two, the first of which has `part` indices, a divisor. */
-static void split_first(tnri_product_axes *axes, int64_t part)
-{
-    const int last = axes->rank++;
-    axes->extents[last] = axes->extents[0] / part;
-    axes->a[last] = axes->a[0] * part;
-    axes->b[last] = axes->b[0] * part;
-    axes->c[last] = axes->c[0] * part;
-    axes->extents[0] = part;
-    move_axis(axes, last, 1);
-}
-
-/* The largest divisor of so many indices up to `most` that is a multiple of `unit`; 0: there is none. */
-static int64_t divisor(int64_t extent, int64_t most, int64_t unit)
-{
-    int64_t found = 0;
-    for (int64_t part = unit; part <= most; part += unit) {
-        found = extent % part == 0 ? part : found;
-    }
-    return found;
-}
-
-#define LINES_FROM 4 /* that are packed at once across rows */
-
-/*
- * Where neighbours in the result are none in the operand, its neighbours come next, after so few of the former that a second-level
- * cache holds lines of both as a whole: packing reads and writes them so.
- */
-static void bring_near(tnri_product_axes *axes, const int64_t *in_operand, const int64_t *in_c, int64_t fitting,
-                       int tile)
-{
-    if (axes->rank < 2 || in_operand[0] == 1 || in_c[0] != 1) {
-        return;
-    }
-    int at = 1;
-    while (at < axes->rank && in_operand[at] != 1) {
-        ++at;
-    }
-    if (at == axes->rank) {
-        return;
-    }
-    move_axis(axes, at, 1);
-    const int64_t most = fitting < tile ? tile : fitting;
-    if (axes->extents[0] > most && axes->rank < TNRI_PRODUCT_RANK) {
-        const int64_t whole = divisor(axes->extents[0], most, tile);
-        const int64_t part = whole != 0 ? whole : divisor(axes->extents[0], most, 4);
-        if (part != 0) {
-            split_first(axes, part);
-            move_axis(axes, 2, 1); /* the operand's neighbours first again */
-        }
-    }
-}
-
-/*
- * Neighbours in the result are none in a, while those in a are along some other axis, which becomes the last: the former are rows of a
- * tile, the latter lines that are packed as a whole. Not for so few of either that tiles or lines would be mostly empty.
- */
-static bool put_across(const tnri_product_kernel *kernel, tnri_product_axes *m)
-{
-    if (m->rank < 2 || m->a[0] == 1 || m->c[0] != 1) {
-        return false;
-    }
-    int at = 1;
-    while (at < m->rank && m->a[at] != 1) {
-        ++at;
-    }
-    if (at == m->rank || m->extents[at] < LINES_FROM || m->size / m->extents[at] < kernel->step) {
-        return false;
-    }
-    for (; at + 1 < m->rank; ++at) {
-        move_axis(m, at + 1, at);
-    }
-    return true;
-}
-
-/* Where the axis of k is along which elements of an operand are neighbours; the rank: there is none. */
-static int unit_axis(const tnri_product_axes *k, const int64_t *in_operand)
-{
-    int at = 0;
-    while (at < k->rank && in_operand[at] != 1) {
-        ++at;
-    }
-    return at;
-}
-
-#define DEPTH_RUN 16 /* of a's neighbours along k, where b's are along another axis */
-
-/*
- * A part of k is to have runs of neighbours of both operands, else their lines would be read for a few elements each: b's axis first, if
- * a's neighbours are not along k; else a run of a's, which divides its axis, then b's axis, then the rest.
- */
-static void order_depth(tnri_product_axes *k)
-{
-    const int in_a = unit_axis(k, k->a);
-    const int in_b = unit_axis(k, k->b);
-    if (in_a == k->rank || in_b == k->rank || in_a == in_b) {
-        const int only = in_a < in_b ? in_a : in_b;
-        if (only < k->rank) {
-            move_axis(k, only, 0);
-        }
-        return;
-    }
-    const int64_t run = divisor(k->extents[in_a], DEPTH_RUN, 4);
-    if (run != 0 && run < k->extents[in_a] && k->rank < TNRI_PRODUCT_RANK) {
-        move_axis(k, in_a, 0);
-        move_axis(k, in_b > in_a ? in_b : in_b + 1, 1);
-        split_first(k, run);
-        move_axis(k, 2, 1); /* b's axis before the rest of a's */
-    }
-}
-
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
 {
     product->turned = false;
@@ -366,14 +244,7 @@ void tnri_product_prepare(const tnr_engine *engine, tnri_product *product)
     product->way = TNRI_PRODUCT_BLOCKS;
     product->blocks =
         tnri_product_choose_blocks(product->kernel, product->dtype, product->m.size, product->n.size, product->k.size);
-    order_depth(&product->k);
-    product->across = product->blocks.one_block && put_across(product->kernel, &product->m);
-    if (product->across) {
-        return;
-    }
-    const int64_t lines = tnri_product_rows_bytes(product->kernel->depth) / (product->blocks.kc * TNRI_PRODUCT_LINE);
-    bring_near(&product->m, product->m.a, product->m.c, lines, product->kernel->mr);
-    bring_near(&product->n, product->n.b, product->n.c, lines, product->kernel->nr);
+    tnri_product_order(product);
 }
 
 void tnri_product_choose_part(const tnr_engine *engine, tnri_product *part)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of blocks, after Low, Igual, Smith and Quintana-Orti, "Analytical modeling is enough for high-performance BLIS", ACM TOMS 43
- * (2016), roundly. They follow from the instruction set alone, so that what a product needs can be told beforehand, and are for the smaller
- * machines that have it: a block of columns takes half of a second-level cache of 512 KiB, or of 1 MiB where vectors have 512 bits, and a
- * panel of rows is for the third. Up to 256 bits a micro-panel of rows, with one of columns passing by, is in a first-level cache of 32 KiB; a
- * wider one comes from the second level as fast as it is used, and more depth means that c is read and written less often.
+ * (2016), roundly. They follow from the instruction set alone, so that what a product needs can be told beforehand: a block of columns
+ * takes half of a second-level cache of 512 KiB, or of 1 MiB where vectors have 512 bits, and a panel of rows is for the third. Some
+ * processors have half of that second level (256 KiB with 256 bits, 512 KiB with 512): a block fills it there, and part of what is used
+ * comes from the third. Up to 256 bits a micro-panel of rows, with one of columns passing by, is in a first-level cache of 32 KiB; a
+ * wider one, of 96 KiB, comes from the second level as fast as it is used, and more depth means that c is read and written less often.
  */
 #include "product_internal.h"
 
@@ -13,7 +14,10 @@ static int64_t block_bytes(int64_t depth) { return depth << 10; }
 static int64_t panel_bytes(int64_t depth) { return depth << 14; }
 int64_t tnri_product_rows_bytes(int64_t depth) { return depth << 9; }
 
-/* Of the micro-panels that are packed at once from lines across them. */
+/*
+ * Of the micro-panels that are packed at once from lines across them. With a block of columns they are more than the second-level cache that
+ * is planned for, so at full depth some of both come from the third; in return lines of a are read as a whole.
+ */
 static int64_t across_bytes(int64_t depth) { return 3 * tnri_product_rows_bytes(depth); }
 
 #define TABLED 4096 /* rows or columns at most, when depth is little */
@@ -75,14 +79,13 @@ tnri_product_blocks tnri_product_choose_blocks(const tnri_product_kernel *kernel
     blocks.one_block = n <= columns;
     blocks.nc = blocks.one_block ? round_up(n, kernel->nr) : columns;
     blocks.mc = even(m, fitting(panel_bytes(depth), blocks.kc, element, kernel->mr), kernel->mr);
-    const int64_t panel = blocks.kc * kernel->mr * element;
-    const int64_t panels = panel < rows_bytes ? rows_bytes / panel : 1;
-    const int64_t most = panels * kernel->mr < TNRI_PRODUCT_ROWS_TABLED
-                             ? panels * kernel->mr
-                             : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
+    const int64_t micro = blocks.kc * kernel->mr * element; /* bytes of a micro-panel */
+    const int64_t at_once = micro < rows_bytes ? rows_bytes / micro * kernel->mr : kernel->mr;
+    const int64_t most =
+        at_once < TNRI_PRODUCT_ROWS_TABLED ? at_once : TNRI_PRODUCT_ROWS_TABLED / kernel->mr * kernel->mr;
     blocks.rows_at_once = m < most ? round_up(m, kernel->mr) : most;
     const int64_t lines =
-        (int64_t)least((uint64_t)(across_bytes(depth) / panel), TNRI_PRODUCT_ACROSS_LINE / (uint64_t)element);
+        (int64_t)least((uint64_t)(across_bytes(depth) / micro), TNRI_PRODUCT_ACROSS_LINE / (uint64_t)element);
     const int64_t across = lines * kernel->mr;
     const int64_t whole = m < across ? round_up(m, kernel->mr) : across;
     blocks.rows_room = whole > blocks.rows_at_once ? whole : blocks.rows_at_once;
@@ -105,9 +108,9 @@ static uint64_t most_bytes(tnr_dtype dtype, int64_t m, int64_t n, int64_t k, int
     /* rounded up to the tile that fits worst */
     const int64_t rows = m < TABLED - tile ? m + tile - 1 : TABLED;
     const int64_t columns = n < TABLED - tile ? n + tile - 1 : TABLED;
-    const uint64_t panel = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
+    const uint64_t micro = (uint64_t)kc * (uint64_t)tile * (uint64_t)element;
     const uint64_t at_once =
-        least(panel > across_most ? panel : across_most, packed_bytes(kc, rows, element, UINT64_MAX));
+        least(micro > across_most ? micro : across_most, packed_bytes(kc, rows, element, UINT64_MAX));
     const uint64_t shared_block =
         packed_bytes(kc, columns, element, block_most) + offsets_bytes(columns + kc) +
         (uint64_t)lanes * (tnri_product_lines(at_once) + offsets_bytes(TNRI_PRODUCT_ROWS_TABLED));

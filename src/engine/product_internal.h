@@ -128,8 +128,7 @@ typedef struct tnri_product {
     /* Set by tnri_product_prepare. */
     tnri_product_way way;
     bool turned; /* a and b, and with them m and n, have changed places */
-    bool
-        across; /* a's neighbours are along the last axis of m, those of the result are not (product_shared_across.c) */
+    bool across; /* a's neighbours are along the last axis of m, the result's are not (product_shared_across.c) */
     const tnri_product_kernel *kernel;
     tnri_gemm_kernel items_kernel;
     tnri_product_blocks blocks;
@@ -210,6 +209,9 @@ static inline tnr_status tnri_finish_take(const char *op, const tnr_product_opti
 /* Choose the way, for an engine and whatever data come. Everything above the line in the struct is set. */
 void tnri_product_prepare(const tnr_engine *engine, tnri_product *product);
 
+/* Axes of a product by blocks, whose blocks are chosen, in the order in which they are taken: for it, and across. (product_order.c) */
+void tnri_product_order(tnri_product *product);
+
 /* What a prepared product takes of scratch on so many lanes. */
 uint64_t tnri_product_scratch(const tnri_product *product, int lanes);
 
@@ -252,13 +254,12 @@ void tnri_product_run_scale(tnr_engine *engine, const tnri_product *product);
 void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_steps, const int64_t *second_steps,
                           int64_t first, int64_t count, int64_t *first_offsets, int64_t *second_offsets);
 
-/* All are neighbours; all have the same step, *step. */
-bool tnri_offsets_unit(const int64_t *offsets, int64_t count);
+/* All have the same step, *step. */
 bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step);
 
 /* Within each micro-panel of that width they are neighbours; within each whole one they have the same step, and there is one. */
-bool tnri_offsets_panels_unit(const int64_t *offsets, int64_t count, int width);
-bool tnri_offsets_panels_regular(const int64_t *offsets, int64_t count, int width, int64_t *step);
+bool tnri_offsets_micro_unit(const int64_t *offsets, int64_t count, int width);
+bool tnri_offsets_micro_regular(const int64_t *offsets, int64_t count, int width, int64_t *step);
 
 /* ---- Shared by the ways (product.c) ---------------------------------------------------------------------------------------------- */
 

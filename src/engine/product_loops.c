@@ -5,9 +5,9 @@
  * 41 (2015), with operands packed straight from any layout by tables of offsets, as Matthews, "High-performance tensor contraction
  * without transposition", SIAM J. Sci. Comput. 40 (2018).
  *
- * Tiles are longer than wide, so the innermost loop goes along the columns: a micro-panel of rows stays in the first-level cache, and a
- * block of columns, in the second, is read once for each of them, which asks least of that cache: BLIS's loops with a and b in exchanged
- * parts. What lanes share is that block, where all columns are one, or else a panel of rows.
+ * Tiles are longer than wide, so the innermost loop goes along the columns: a micro-panel of rows stays where it is (product_blocks.c says
+ * in which cache), and a block of columns is read once for each of them, which asks least of the cache that it is in: BLIS's loops with a
+ * and b in exchanged parts. What lanes share is that block, where all columns are one, or else a panel of rows.
  *
  * This file has the loops that all engines and lanes go through together, as rounds; what is done in one is in files of its own
  * (product_loops_internal.h).
@@ -133,7 +133,7 @@ static int64_t parts_of(int64_t lanes, int64_t most)
 }
 
 /* Columns of a lane, in micro-panels, below which rows are cut instead. */
-#define LANE_PANELS 12
+#define LANE_MICRO 12
 
 static void open_rounds(tnri_round *r, const tnri_product *product, void *room)
 {
@@ -153,7 +153,7 @@ static void open_rounds(tnri_round *r, const tnri_product *product, void *room)
         r->row_parts = parts_of(product->lanes, pieces_of(product->m.size, kernel->mr));
         r->column_parts = product->lanes / r->row_parts;
     } else {
-        r->column_parts = parts_of(product->lanes, product->n.size / (LANE_PANELS * kernel->nr));
+        r->column_parts = parts_of(product->lanes, product->n.size / (LANE_MICRO * kernel->nr));
         r->row_parts = product->lanes / r->column_parts;
     }
 }

@@ -74,28 +74,41 @@ void tnri_shared_panel_multiply(void *context, int64_t piece);
 void tnri_block_plan(const tnri_round *r, tnri_column_block *block);
 void tnri_block_pack(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end);
 
-/* Rows of the next micro-panel of `left`: a whole tile's, but what would leave a vector or less is cut in two halves. */
-int tnri_panel_rows(const tnri_product_kernel *kernel, int64_t left);
+/* Micro-panels of so many rows. */
+int64_t tnri_micro_count(const tnri_product_kernel *kernel, int64_t rows);
 
-/* Micro-panels of a whole tile's rows, before one or two others. */
-int64_t tnri_panel_whole(const tnri_product_kernel *kernel, int64_t rows);
+/*
+ * Where the micro-panel of that number begins in so many rows, and how many it has: a whole tile's, but what would leave a vector or less to
+ * the last one is cut in two halves.
+ */
+int64_t tnri_micro_at(const tnri_product_kernel *kernel, int64_t rows, int64_t number, int *rows_here);
 
-/* Pack rows with these offsets in a, to the micro-panels from `panel` on. */
-void tnri_panel_pack(const tnri_round *r, char *packed, int64_t panel, const int64_t *in_a, int64_t rows);
+/* Bytes from a packed micro-panel of rows to the next. */
+static inline int64_t tnri_micro_bytes(const tnri_round *r) { return r->kernel->mr * r->depth * (int64_t)r->element; }
+
+/* Pack micro-panels begin..end-1 of so many rows, with these offsets in a. `packed` is where the first of all goes. */
+void tnri_micro_pack(const tnri_round *r, char *packed, const int64_t *in_a, int64_t rows, int64_t begin, int64_t end);
 
 /* The tile of these rows, with offsets in c; its columns are the macro-kernel's to set. */
-void tnri_panel_tile(const tnri_round *r, const int64_t *in_c, int rows, tnri_tile *tile);
+void tnri_tile_of_rows(const tnri_round *r, const int64_t *in_c, int rows, tnri_tile *tile);
 
 /* A packed micro-panel of rows by columns begin..end-1 of a block; `next`, unless NULL, is the one after it: it is fetched meanwhile. */
 void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
-                       const char *panel, const char *next, tnri_tile *tile);
+                       const char *micro, const char *next, tnri_tile *tile);
+
+/* Rows that are packed, and their offsets in c. */
+typedef struct tnri_packed_rows {
+    const char *packed;
+    const int64_t *in_c;
+    int64_t count;
+} tnri_packed_rows;
 
 /*
- * All packed micro-panels of so many rows, neighbours with these offsets in c, by such columns, column by column. They should be in a second-level
- * cache.
+ * Micro-panels first..behind-1 of such rows, neighbours in c, by such columns, column by column. These micro-panels should be in a
+ * second-level cache.
  */
 void tnri_macro_kernel_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
-                            const char *packed, const int64_t *in_c, int64_t rows);
+                            const tnri_packed_rows *rows, int64_t first, int64_t behind);
 
 /* The same for rows that are neighbours in a and are read in place, from `first` on. */
 void tnri_macro_kernel_in_place(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,

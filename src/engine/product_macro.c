@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The macro-kernel: one micro-panel of rows, which stays in the first-level cache, by a block of columns, of which each micro-panel
- * passes by it once. And the packing of both, straight from any layout by tables of offsets.
+ * The macro-kernel: one micro-panel of rows by a block of columns, of which each micro-panel passes by it once. And the packing of both,
+ * straight from any layout by tables of offsets.
  */
 #include "product_loops_internal.h"
 
@@ -15,7 +15,7 @@ void tnri_block_plan(const tnri_round *r, tnri_column_block *block)
     const tnri_product_kernel *kernel = r->kernel;
     block->in_place = kernel->tile_in_place != NULL && r->k_regular_b &&
                       r->product->m.size <= TILES_IN_PLACE * (int64_t)kernel->mr &&
-                      tnri_offsets_panels_regular(block->in_b, block->count, kernel->nr, &block->b_column);
+                      tnri_offsets_micro_regular(block->in_b, block->count, kernel->nr, &block->b_column);
     block->b_row = r->b_row;
 }
 
@@ -26,7 +26,7 @@ void tnri_block_pack(const tnri_round *r, const tnri_column_block *block, int64_
         begin = end - end % kernel->nr;
     }
     if (begin < end) {
-        const bool unit = tnri_offsets_panels_unit(block->in_b + begin, end - begin, kernel->nr);
+        const bool unit = tnri_offsets_micro_unit(block->in_b + begin, end - begin, kernel->nr);
         kernel->pack(block->packed + (size_t)(begin * r->depth) * r->element, r->b, block->in_b + begin, end - begin,
                      unit, r->k_in_b, r->depth, r->k_unit_b, kernel->nr);
     }
@@ -34,32 +34,59 @@ void tnri_block_pack(const tnri_round *r, const tnri_column_block *block, int64_
 
 /* ---- Micro-panels of rows -------------------------------------------------------------------------------------------------------- */
 
-int tnri_panel_rows(const tnri_product_kernel *kernel, int64_t left)
+int64_t tnri_micro_count(const tnri_product_kernel *kernel, int64_t rows)
 {
-    if (left <= kernel->mr) {
-        return (int)left;
-    }
-    if (left > kernel->mr + kernel->step) {
-        return kernel->mr;
-    }
-    const int half = ((int)left + 1) / 2;
-    return (half + kernel->step - 1) / kernel->step * kernel->step;
+    return (rows + kernel->mr - 1) / kernel->mr;
 }
 
-int64_t tnri_panel_whole(const tnri_product_kernel *kernel, int64_t rows)
+/* Of the last but one, which with the last has so many rows: half, in whole vectors. */
+static int half_of(const tnri_product_kernel *kernel, int64_t rows)
 {
-    const int64_t whole = rows / kernel->mr;
-    return whole > 0 && tnri_panel_rows(kernel, rows - (whole - 1) * kernel->mr) != kernel->mr ? whole - 1 : whole;
+    const int half = ((int)rows + 1) / 2;
+    const int vectors = (half + kernel->step - 1) / kernel->step * kernel->step;
+    return vectors < kernel->mr ? vectors : kernel->mr;
 }
 
-void tnri_panel_pack(const tnri_round *r, char *packed, int64_t panel, const int64_t *in_a, int64_t rows)
+int64_t tnri_micro_at(const tnri_product_kernel *kernel, int64_t rows, int64_t number, int *rows_here)
+{
+    const int mr = kernel->mr;
+    const int64_t begin = number * mr;
+    const int64_t left = rows - begin;
+    if (left > mr) {
+        *rows_here = left <= mr + kernel->step ? half_of(kernel, left) : mr;
+        return begin;
+    }
+    const int more = number > 0 && left <= kernel->step ? mr - half_of(kernel, mr + left) : 0; /* than `left` */
+    *rows_here = (int)left + more;
+    return begin - more;
+}
+
+static void pack_rows(const tnri_round *r, char *to, const int64_t *in_a, int64_t rows)
 {
     const int mr = r->kernel->mr;
-    r->kernel->pack(packed + (size_t)(panel * mr * r->depth) * r->element, r->a, in_a, rows,
-                    tnri_offsets_panels_unit(in_a, rows, mr), r->k_in_a, r->depth, r->k_unit_a, mr);
+    r->kernel->pack(to, r->a, in_a, rows, tnri_offsets_micro_unit(in_a, rows, mr), r->k_in_a, r->depth, r->k_unit_a,
+                    mr);
 }
 
-void tnri_panel_tile(const tnri_round *r, const int64_t *in_c, int rows, tnri_tile *tile)
+void tnri_micro_pack(const tnri_round *r, char *packed, const int64_t *in_a, int64_t rows, int64_t begin, int64_t end)
+{
+    const tnri_product_kernel *kernel = r->kernel;
+    const int64_t bytes = tnri_micro_bytes(r);
+    int64_t whole = begin; /* behind those of a whole tile's rows, which are packed together */
+    int here;
+    while (whole < end && tnri_micro_at(kernel, rows, whole, &here) == whole * kernel->mr && here == kernel->mr) {
+        ++whole;
+    }
+    if (begin < whole) {
+        pack_rows(r, packed + begin * bytes, in_a + begin * kernel->mr, (whole - begin) * kernel->mr);
+    }
+    for (int64_t number = whole; number < end; ++number) {
+        const int64_t at = tnri_micro_at(kernel, rows, number, &here);
+        pack_rows(r, packed + number * bytes, in_a + at, here);
+    }
+}
+
+void tnri_tile_of_rows(const tnri_round *r, const int64_t *in_c, int rows, tnri_tile *tile)
 {
     tile->c = r->c;
     tile->rows = in_c;
@@ -90,26 +117,25 @@ static const char *columns_in_place(const tnri_round *r, const tnri_column_block
 }
 
 /* A packed micro-panel of rows by the next columns, from j on. */
-static void multiply_tile(const tnri_round *r, const tnri_column_block *block, int64_t j, const char *panel,
+static void multiply_tile(const tnri_round *r, const tnri_column_block *block, int64_t j, const char *micro,
                           tnri_tile *tile)
 {
     const tnri_product_kernel *kernel = r->kernel;
     take_columns(r, block, j, tile);
     if (block->in_place && tile->n == kernel->nr) {
-        kernel->tile_in_place(r->depth, panel, kernel->mr, columns_in_place(r, block, j), block->b_row, block->b_column,
+        kernel->tile_in_place(r->depth, micro, kernel->mr, columns_in_place(r, block, j), block->b_row, block->b_column,
                               tile, &r->finish);
     } else {
-        kernel->tile(r->depth, panel, packed_columns(r, block, j), tile, &r->finish);
+        kernel->tile(r->depth, micro, packed_columns(r, block, j), tile, &r->finish);
     }
 }
 
 void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
-                       const char *panel, const char *next, tnri_tile *tile)
+                       const char *micro, const char *next, tnri_tile *tile)
 {
-    const tnri_product_kernel *kernel = r->kernel;
-    const int nr = kernel->nr;
+    const int nr = r->kernel->nr;
     const int64_t tiles = (end - begin + nr - 1) / nr;
-    const int64_t bytes = next != NULL ? kernel->mr * r->depth * (int64_t)r->element : 0;
+    const int64_t bytes = next != NULL ? tnri_micro_bytes(r) : 0;
     const int64_t times = tiles * ((r->depth + TNRI_PRODUCT_FETCH_STEPS - 1) / TNRI_PRODUCT_FETCH_STEPS);
     const int64_t lines = (bytes / TNRI_PRODUCT_LINE + times - 1) / times;
     const int64_t share = times / tiles * lines * TNRI_PRODUCT_LINE; /* of a tile */
@@ -117,25 +143,23 @@ void tnri_macro_kernel(const tnri_round *r, const tnri_column_block *block, int6
     int64_t fetched = 0;
     for (int64_t j = begin; j < end; j += nr) {
         tile->next_lines = fetched < bytes ? (int)lines : 0;
-        multiply_tile(r, block, j, panel, tile);
+        multiply_tile(r, block, j, micro, tile);
         tile->next += (uintptr_t)share;
         fetched += share;
     }
 }
 
 void tnri_macro_kernel_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end,
-                            const char *packed, const int64_t *in_c, int64_t rows)
+                            const tnri_packed_rows *rows, int64_t first, int64_t behind)
 {
     const tnri_product_kernel *kernel = r->kernel;
-    const int64_t bytes = kernel->mr * r->depth * (int64_t)r->element;
+    const int64_t bytes = tnri_micro_bytes(r);
     tnri_tile tile;
-    tnri_panel_tile(r, in_c, 1, &tile); /* of neighbours */
+    tnri_tile_of_rows(r, rows->in_c, 1, &tile); /* of neighbours */
     for (int64_t j = begin; j < end; j += kernel->nr) {
-        const char *panel = packed;
-        for (int64_t at = 0; at < rows; at += tile.m, panel += bytes) {
-            tile.rows = in_c + at;
-            tile.m = tnri_panel_rows(kernel, rows - at);
-            multiply_tile(r, block, j, panel, &tile);
+        for (int64_t number = first; number < behind; ++number) {
+            tile.rows = rows->in_c + tnri_micro_at(kernel, rows->count, number, &tile.m);
+            multiply_tile(r, block, j, rows->packed + number * bytes, &tile);
         }
     }
 }

@@ -49,16 +49,6 @@ void tnri_product_offsets(const tnri_product_axes *axes, const int64_t *first_st
     }
 }
 
-bool tnri_offsets_unit(const int64_t *offsets, int64_t count)
-{
-    for (int64_t i = 1; i < count; ++i) {
-        if (offsets[i] != offsets[i - 1] + 1) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step)
 {
     *step = count > 1 ? offsets[1] - offsets[0] : 0;
@@ -70,7 +60,7 @@ bool tnri_offsets_regular(const int64_t *offsets, int64_t count, int64_t *step)
     return true;
 }
 
-bool tnri_offsets_panels_unit(const int64_t *offsets, int64_t count, int width)
+bool tnri_offsets_micro_unit(const int64_t *offsets, int64_t count, int width)
 {
     for (int64_t i = 0; i < count; i += width) {
         if (!tnri_offsets_unit(offsets + i, count - i < width ? count - i : width)) {
@@ -80,7 +70,7 @@ bool tnri_offsets_panels_unit(const int64_t *offsets, int64_t count, int width)
     return true;
 }
 
-bool tnri_offsets_panels_regular(const int64_t *offsets, int64_t count, int width, int64_t *step)
+bool tnri_offsets_micro_regular(const int64_t *offsets, int64_t count, int width, int64_t *step)
 {
     for (int64_t i = 0; i + width <= count; i += width) {
         int64_t own;

@@ -19,19 +19,18 @@ typedef struct cell {
 
 static void multiply_cell(const tnri_round *r, const cell *at)
 {
-    const tnri_product_kernel *kernel = r->kernel;
     const tnri_product_axes *m = &r->product->m;
     const int last = m->rank - 1;
     const int lines = (int)(at->end - at->begin);
     const int64_t element = (int64_t)r->element;
-    const int64_t panel = kernel->mr * r->depth * element;
     tnri_tile tile;
-    kernel->pack_across(at->packed, r->a + at->begin * element, at->in_a, at->rows, lines, r->k_in_a, r->depth,
-                        kernel->mr);
-    tnri_panel_tile(r, at->in_c, at->rows, &tile);
+    r->kernel->pack_across(at->packed, r->a + at->begin * element, at->in_a, at->rows, lines, r->k_in_a, r->depth,
+                           r->kernel->mr);
+    tnri_tile_of_rows(r, at->in_c, at->rows, &tile);
     for (int i = 0; i < lines; ++i) {
         tile.c = r->c + (at->begin + i) * m->c[last] * element;
-        tnri_macro_kernel(r, &r->columns, at->begin_column, at->end_column, at->packed + i * panel, NULL, &tile);
+        tnri_macro_kernel(r, &r->columns, at->begin_column, at->end_column, at->packed + i * tnri_micro_bytes(r), NULL,
+                          &tile);
     }
 }
 
@@ -46,24 +45,21 @@ void tnri_shared_across_multiply(void *context, int64_t piece)
     const int64_t unit = fitting >= OCTET ? OCTET : 1;
     const int64_t most = fitting / unit * unit;
     const int64_t columns = (across + most - 1) / most; /* of cells */
-    const int64_t panels = (along.size + kernel->mr - 1) / kernel->mr;
     int64_t in_a[TNRI_PRODUCT_TILE];
     int64_t in_c[TNRI_PRODUCT_TILE];
     cell at = {.in_a = in_a, .in_c = in_c, .packed = tnri_round_lane_room(r, piece)};
     int64_t begin;
     int64_t end;
-    tnri_product_part(panels * columns, 1, r->row_parts, piece % r->row_parts, &begin, &end);
+    tnri_product_part(tnri_micro_count(kernel, along.size) * columns, 1, r->row_parts, piece % r->row_parts, &begin,
+                      &end);
     tnri_product_part(r->columns.count, kernel->nr, r->column_parts, piece / r->row_parts, &at.begin_column,
                       &at.end_column);
     if (at.begin_column >= at.end_column) {
         return;
     }
     for (int64_t i = begin; i < end; ++i) {
-        int64_t first;
-        int64_t behind;
-        tnri_product_part(along.size, kernel->step, panels, i / columns, &first, &behind);
+        const int64_t first = tnri_micro_at(kernel, along.size, i / columns, &at.rows);
         tnri_product_part(across, unit, columns, i % columns, &at.begin, &at.end);
-        at.rows = (int)(behind - first);
         tnri_product_offsets(&along, along.a, along.c, first, at.rows, in_a, in_c);
         multiply_cell(r, &at);
     }

@@ -24,7 +24,7 @@ typedef struct lane_rows {
 } lane_rows;
 
 /* Micro-panels of columns so few that rows may serve them in place. */
-#define PANELS_IN_PLACE 8
+#define MICRO_IN_PLACE 8
 
 /* Columns of a so far apart, or a multiple of it, crowd in few sets of a first-level cache. */
 #define FEW_SETS 256
@@ -32,7 +32,7 @@ typedef struct lane_rows {
 static bool may_be_in_place(const tnri_round *r, const lane_rows *rows)
 {
     return r->kernel->tile_in_place != NULL && r->k_regular_a && !r->k_unit_a &&
-           rows->end - rows->begin <= PANELS_IN_PLACE * (int64_t)r->kernel->nr &&
+           rows->end - rows->begin <= MICRO_IN_PLACE * (int64_t)r->kernel->nr &&
            r->a_column * (int64_t)r->element % FEW_SETS != 0;
 }
 
@@ -47,12 +47,12 @@ static void multiply_in_place(const lane_rows *rows)
     tnri_tile tile;
     for (int64_t at = 0; at < rows->count; at += tile.m) {
         const int count = rows->count - at < line ? (int)(rows->count - at) : line;
-        tnri_panel_tile(r, rows->in_c + at, count, &tile);
+        tnri_tile_of_rows(r, rows->in_c + at, count, &tile);
         if (count == line && tnri_offsets_unit(rows->in_a + at, count)) {
             const char *first = r->a + (rows->in_a[at] + r->k_in_a[0]) * element;
             tnri_macro_kernel_in_place(r, &r->columns, rows->begin, rows->end, first, &tile);
         } else {
-            tnri_panel_pack(r, rows->packed, 0, rows->in_a + at, count);
+            tnri_micro_pack(r, rows->packed, rows->in_a + at, count, 0, 1);
             tnri_macro_kernel(r, &r->columns, rows->begin, rows->end, rows->packed, NULL, &tile);
         }
     }
@@ -61,27 +61,20 @@ static void multiply_in_place(const lane_rows *rows)
 static void multiply_packed(const lane_rows *rows)
 {
     const tnri_round *r = rows->r;
-    const tnri_product_kernel *kernel = r->kernel;
-    const int64_t whole = tnri_panel_whole(kernel, rows->count);
-    if (whole > 0) {
-        tnri_panel_pack(r, rows->packed, 0, rows->in_a, whole * kernel->mr);
-    }
-    int64_t panel = whole;
-    for (int64_t at = whole * kernel->mr; at < rows->count; ++panel) {
-        const int count = tnri_panel_rows(kernel, rows->count - at);
-        tnri_panel_pack(r, rows->packed, panel, rows->in_a + at, count);
-        at += count;
-    }
+    const int64_t count = tnri_micro_count(r->kernel, rows->count);
+    tnri_micro_pack(r, rows->packed, rows->in_a, rows->count, 0, count);
     if (r->depth <= TNRI_PRODUCT_SHALLOW && tnri_offsets_unit(rows->in_c, rows->count)) {
-        tnri_macro_kernel_down(r, &r->columns, rows->begin, rows->end, rows->packed, rows->in_c, rows->count);
+        const tnri_packed_rows packed = {rows->packed, rows->in_c, rows->count};
+        tnri_macro_kernel_down(r, &r->columns, rows->begin, rows->end, &packed, 0, count);
         return;
     }
-    const size_t bytes = (size_t)(kernel->mr * r->depth) * r->element;
-    const char *packed = rows->packed;
-    tnri_tile tile;
-    for (int64_t at = 0; at < rows->count; at += tile.m, packed += bytes) {
-        tnri_panel_tile(r, rows->in_c + at, tnri_panel_rows(kernel, rows->count - at), &tile);
-        tnri_macro_kernel(r, &r->columns, rows->begin, rows->end, packed, NULL, &tile);
+    for (int64_t number = 0; number < count; ++number) {
+        int here;
+        const int64_t at = tnri_micro_at(r->kernel, rows->count, number, &here);
+        tnri_tile tile;
+        tnri_tile_of_rows(r, rows->in_c + at, here, &tile);
+        tnri_macro_kernel(r, &r->columns, rows->begin, rows->end, rows->packed + number * tnri_micro_bytes(r), NULL,
+                          &tile);
     }
 }
 

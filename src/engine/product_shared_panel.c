@@ -5,63 +5,37 @@
  */
 #include "product_loops_internal.h"
 
-static int64_t panels_of(const tnri_round *r) { return (r->rows + r->kernel->mr - 1) / r->kernel->mr; }
-
 void tnri_shared_panel_pack(void *context, int64_t piece)
 {
     const tnri_round *r = context;
-    const int mr = r->kernel->mr;
     int64_t begin;
     int64_t end;
-    tnri_product_part(panels_of(r), 1, r->row_parts * r->column_parts, piece, &begin, &end);
-    const int64_t whole = tnri_panel_whole(r->kernel, r->rows);
-    if (begin < whole) {
-        const int64_t to = end < whole ? end : whole;
-        tnri_panel_pack(r, r->packed, begin, r->in_x + begin * mr, (to - begin) * mr);
-    }
-    int64_t at = whole * mr;
-    for (int64_t panel = whole; panel < end; ++panel) {
-        const int rows = tnri_panel_rows(r->kernel, r->rows - at);
-        if (panel >= begin) {
-            tnri_panel_pack(r, r->packed, panel, r->in_x + at, rows);
-        }
-        at += rows;
-    }
+    tnri_product_part(tnri_micro_count(r->kernel, r->rows), 1, r->row_parts * r->column_parts, piece, &begin, &end);
+    tnri_micro_pack(r, r->packed, r->in_x, r->rows, begin, end);
 }
 
 /* Micro-panels begin..end-1 of the rows by one block. */
 static void multiply_block(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end)
 {
-    const size_t bytes = (size_t)(r->kernel->mr * r->depth) * r->element;
-    tnri_tile tile;
-    int64_t at = 0;
-    for (int64_t panel = 0; panel < end; ++panel) {
-        const int rows = tnri_panel_rows(r->kernel, r->rows - at);
-        if (panel >= begin) {
-            const char *packed = r->packed + (size_t)panel * bytes;
-            tnri_panel_tile(r, r->in_c + at, rows, &tile);
-            tnri_macro_kernel(r, block, 0, block->count, packed, panel + 1 < end ? packed + bytes : NULL, &tile);
-        }
-        at += rows;
+    for (int64_t number = begin; number < end; ++number) {
+        const char *micro = r->packed + number * tnri_micro_bytes(r);
+        int here;
+        const int64_t at = tnri_micro_at(r->kernel, r->rows, number, &here);
+        tnri_tile tile;
+        tnri_tile_of_rows(r, r->in_c + at, here, &tile);
+        tnri_macro_kernel(r, block, 0, block->count, micro, number + 1 < end ? micro + tnri_micro_bytes(r) : NULL,
+                          &tile);
     }
 }
 
 /* The same, column by column of a few micro-panels at a time. */
 static void multiply_block_down(const tnri_round *r, const tnri_column_block *block, int64_t begin, int64_t end)
 {
-    const int64_t bytes = r->kernel->mr * r->depth * (int64_t)r->element;
-    const int64_t fitting = tnri_product_rows_bytes(r->kernel->depth) / bytes;
+    const tnri_packed_rows rows = {r->packed, r->in_c, r->rows};
+    const int64_t fitting = tnri_product_rows_bytes(r->kernel->depth) / tnri_micro_bytes(r);
     const int64_t most = fitting > 1 ? fitting : 1;
-    int64_t at = 0;
-    int64_t first = 0;
-    int64_t from = begin;
-    for (int64_t panel = 0; panel < end; ++panel) {
-        first = panel == from ? at : first;
-        at += tnri_panel_rows(r->kernel, r->rows - at);
-        if (panel + 1 == from + most || panel + 1 == end) {
-            tnri_macro_kernel_down(r, block, 0, block->count, r->packed + from * bytes, r->in_c + first, at - first);
-            from = panel + 1;
-        }
+    for (int64_t first = begin; first < end; first += most) {
+        tnri_macro_kernel_down(r, block, 0, block->count, &rows, first, end - first < most ? end : first + most);
     }
 }
 
@@ -79,11 +53,11 @@ void tnri_shared_panel_multiply(void *context, int64_t piece)
     block.in_c = in_c;
     int64_t begin;
     int64_t end;
-    int64_t panel_begin;
-    int64_t panel_end;
-    tnri_product_part(panels_of(r), 1, r->row_parts, piece % r->row_parts, &panel_begin, &panel_end);
+    int64_t first; /* micro-panel of rows */
+    int64_t behind;
+    tnri_product_part(tnri_micro_count(r->kernel, r->rows), 1, r->row_parts, piece % r->row_parts, &first, &behind);
     tnri_product_part(n->size, nr, r->column_parts, piece / r->row_parts, &begin, &end);
-    if (panel_begin >= panel_end) {
+    if (first >= behind) {
         return;
     }
     const int64_t blocks = (end - begin + nc - 1) / nc;
@@ -97,9 +71,9 @@ void tnri_shared_panel_multiply(void *context, int64_t piece)
         tnri_block_plan(r, &block);
         tnri_block_pack(r, &block, 0, block.count);
         if (down) {
-            multiply_block_down(r, &block, panel_begin, panel_end);
+            multiply_block_down(r, &block, first, behind);
         } else {
-            multiply_block(r, &block, panel_begin, panel_end);
+            multiply_block(r, &block, first, behind);
         }
     }
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "catalogue/catalogue.h"
+#include "engine/kernels/fused.inl.h"
 #include "engine/product_internal.h"
 
 static catalogue_random numbers;
@@ -319,10 +320,24 @@ static void test_gathering_kernel(void **state)
     assert_true(check_shapes(GATHERED, 8, 9, TNRI_GATHERED_EXTENT, 100) > 20);
 }
 
-/* One rounding per step where the instruction set has fused multiply and add. */
+/* Whether the instruction set has fused multiply and add. This file is compiled for the one that the least kernels are. */
+static bool is_fused(tnr_dtype dtype)
+{
+    static const bool of_reals[] = {HAS_FUSED_f32, HAS_FUSED_f64};
+    switch (engine->isa) {
+    case TNRI_ISA_BASELINE:
+        return of_reals[tnr_dtype_real(dtype) == TNR_F32 ? 0 : 1];
+    case TNRI_ISA_V2:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* One rounding per step where it has. */
 static double fused(tnr_dtype dtype, double x, double y, double sum)
 {
-    const bool once = engine->products->of[dtype].fused;
+    const bool once = is_fused(dtype);
     if (dtype == TNR_F64 || dtype == TNR_C64) {
         return once ? fma(x, y, sum) : x * y + sum;
     }
@@ -561,7 +576,7 @@ static void check_packing(tnr_dtype dtype, int width)
     for (int64_t p = 0; p < depth; ++p) {
         depths[p] = unit_depth ? 11 + p : p / depth_run * 1999 + p % depth_run;
     }
-    const bool unit = tnri_offsets_panels_unit(rows, count, width);
+    const bool unit = tnri_offsets_micro_unit(rows, count, width);
     const int64_t panels = (count + width - 1) / width;
     memset(packed, 0x5A, sizeof packed);
     engine->products->of[dtype].pack(packed, from, rows, count, unit, depths, depth, unit_depth, width);

@@ -6,6 +6,8 @@
 #include "fused.inl.h"
 #include "some.inl.h"
 
+#include <assert.h>
+
 /* A register tile that fits the file of the widest vectors, with room for operands. */
 #if VECTOR_BYTES == 64
 #define TILE_VECTORS 3
@@ -46,16 +48,6 @@
 
 /* What a tile asks for while it adds: more of packed b, which streams from a second-level cache, or of rows that are read in place. */
 typedef enum fetch_ahead { FETCH_NOTHING, FETCH_B, FETCH_ROWS } fetch_ahead;
-
-static inline bool is_run(const int64_t *depths, int64_t count)
-{
-    for (int64_t p = 1; p < count; ++p) {
-        if (depths[p] != depths[0] + p) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* Most of the elements along k have the next one for a neighbour. */
 static inline bool has_lines(const int64_t *depths, int64_t depth)
@@ -131,17 +123,17 @@ typedef uint64_t octet_8 __attribute__((vector_size(64)));
 #endif
 
 /* clang-format off */
-#define KERNEL(dtype, type, real, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
+#define KERNEL(dtype, type, parts) {TILE_VECTORS * VECTOR_BYTES / (int)sizeof(type), TILE_COLUMNS / (parts), \
                                     VECTOR_BYTES / (int)sizeof(type), FEW(type), TILE_DEPTH, PICK_##dtype(tile_##dtype), PICK_##dtype(tile_in_place_##dtype), \
                                     PICK_##dtype(finish_##dtype), PICK_##dtype(small_##dtype), \
                                     PICK_##dtype(gathered_##dtype), PICK_##dtype(by_columns_##dtype), PICK_##dtype(by_rows_##dtype), \
                                     PICK_##dtype(outer_##dtype), PICK_##dtype(tiny_##dtype), PICK_##dtype(zip_##dtype), \
-                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), PICK_##dtype(pack_across_##dtype), HAS_FUSED_##real}
+                                    PICK_##dtype(scale_##dtype), PICK_##dtype(pack_##dtype), PICK_##dtype(pack_across_##dtype)}
 /* clang-format on */
 
 const tnri_product_table TNRI_ISA_NAME(tnri_product_kernels) = {
-    .of = {[TNR_F32] = KERNEL(f32, float, f32, 1),
-           [TNR_F64] = KERNEL(f64, double, f64, 1),
-           [TNR_C32] = KERNEL(c32, tnr_c32, f32, 2),
-           [TNR_C64] = KERNEL(c64, tnr_c64, f64, 2)},
+    .of = {[TNR_F32] = KERNEL(f32, float, 1),
+           [TNR_F64] = KERNEL(f64, double, 1),
+           [TNR_C32] = KERNEL(c32, tnr_c32, 2),
+           [TNR_C64] = KERNEL(c64, tnr_c64, 2)},
 };

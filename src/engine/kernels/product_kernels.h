@@ -23,6 +23,17 @@
 
 #include "../engine_internal.h"
 
+/* Offsets that are all neighbours. */
+static inline bool tnri_offsets_unit(const int64_t *offsets, int64_t count)
+{
+    for (int64_t i = 1; i < count; ++i) {
+        if (offsets[i] != offsets[0] + i) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What becomes of sums of products: c = alpha * sum + beta * c. */
 typedef struct tnri_finish {
     bool nothing;   /* alpha is 0: neither a nor b is read */
@@ -112,7 +123,6 @@ typedef struct tnri_product_kernel {
      */
     void (*pack_across)(void *to, const void *from, const int64_t *rows, int live, int lines, const int64_t *depths,
                         int64_t depth, int width);
-    bool fused; /* sums of products: one rounding per step */
 } tnri_product_kernel;
 
 typedef struct tnri_product_table {

@@ -3,31 +3,31 @@
 
 /* Whole micro-panels side by side, all of whose rows are neighbours: the rows of one k at a time, for lines are read once then. */
 static inline ALWAYS_INLINE void SIZED(pack_runs)(char *to, const E *from, const int64_t *depths, int64_t depth,
-                                                  int bytes, int panels)
+                                                  int bytes, int micros)
 {
     const size_t next = (size_t)bytes * (size_t)depth;
     for (int64_t p = 0; p < depth; ++p, to += bytes) {
         const char *source = (const char *)(from + depths[p]);
         char *target = to;
-        const uintptr_t rows_after = (uintptr_t)source + (uintptr_t)(panels * bytes);
-        for (int at = 0; at < panels * bytes; at += 64) { /* likely to be packed next */
+        const uintptr_t rows_after = (uintptr_t)source + (uintptr_t)(micros * bytes);
+        for (int at = 0; at < micros * bytes; at += 64) { /* likely to be packed next */
             __builtin_prefetch((const void *)(rows_after + (uintptr_t)at), 0, 3);
         }
-        for (int i = 0; i < panels; ++i, source += bytes, target += next) {
+        for (int i = 0; i < micros; ++i, source += bytes, target += next) {
             memcpy(target, source, (size_t)bytes);
         }
     }
 }
 
-static void SIZED(pack_unit)(E *to, const E *from, const int64_t *depths, int64_t depth, int width, int panels)
+static void SIZED(pack_unit)(E *to, const E *from, const int64_t *depths, int64_t depth, int width, int micros)
 {
     const int bytes = width * (int)sizeof(E);
     if (bytes != TILE_VECTORS * VECTOR_BYTES) {
-        SIZED(pack_runs)((char *)to, from, depths, depth, bytes, panels);
-    } else if (panels == 1) {
+        SIZED(pack_runs)((char *)to, from, depths, depth, bytes, micros);
+    } else if (micros == 1) {
         SIZED(pack_runs)((char *)to, from, depths, depth, TILE_VECTORS * VECTOR_BYTES, 1);
     } else {
-        SIZED(pack_runs)((char *)to, from, depths, depth, TILE_VECTORS * VECTOR_BYTES, panels);
+        SIZED(pack_runs)((char *)to, from, depths, depth, TILE_VECTORS * VECTOR_BYTES, micros);
     }
 }
 
@@ -87,12 +87,12 @@ static void SIZED(pack_lines)(E *restrict to, const E *restrict from, const int6
     int64_t p = 0;
     while (p < depth) {
 #ifdef QUAD
-        if (p + 8 <= depth && is_run(depths + p, 8)) {
+        if (p + 8 <= depth && tnri_offsets_unit(depths + p, 8)) {
             SIZED(pack_run)(to + p * width, from + depths[p], rows, live, width, 8);
             p += 8;
             continue;
         }
-        if (p + 4 <= depth && is_run(depths + p, 4)) {
+        if (p + 4 <= depth && tnri_offsets_unit(depths + p, 4)) {
             SIZED(pack_run)(to + p * width, from + depths[p], rows, live, width, 4);
             p += 4;
             continue;
@@ -218,14 +218,14 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
 #endif
     if (unit) {
         while (i + width <= count) { /* of few enough that their targets do not push each other out of a cache */
-            int panels = 1;
-            while (panels < 4 && i + (panels + 1) * width <= count &&
-                   rows[i + panels * width] == rows[i] + panels * width) {
-                ++panels;
+            int micros = 1;
+            while (micros < 4 && i + (micros + 1) * width <= count &&
+                   rows[i + micros * width] == rows[i] + micros * width) {
+                ++micros;
             }
-            SIZED(pack_unit)(to, from + rows[i], depths, depth, width, panels);
-            i += panels * width;
-            to += (int64_t)panels * width * depth;
+            SIZED(pack_unit)(to, from + rows[i], depths, depth, width, micros);
+            i += micros * width;
+            to += (int64_t)micros * width * depth;
         }
     }
     for (; i < count; i += width, to += (int64_t)width * depth) {
@@ -247,7 +247,7 @@ static void SIZED(pack)(void *packed, const void *elements, const int64_t *rows,
 
 #ifdef OCTET
 /* Eight rows' lines of eight elements each, turned; the next of them, `ahead` elements on, are asked for. */
-static inline ALWAYS_INLINE void SIZED(turn_octet)(E *to, int64_t panel, const E *from, const int64_t *rows,
+static inline ALWAYS_INLINE void SIZED(turn_octet)(E *to, int64_t micro, const E *from, const int64_t *rows,
                                                    int64_t ahead)
 {
     OCTET x[8];
@@ -277,23 +277,23 @@ static inline ALWAYS_INLINE void SIZED(turn_octet)(E *to, int64_t panel, const E
     }
     UNROLL
     for (int i = 0; i < 8; ++i) {
-        memcpy(to + i * panel, &y[i], sizeof y[i]);
+        memcpy(to + i * micro, &y[i], sizeof y[i]);
     }
 }
 #endif
 
 #ifdef QUAD
 /* Four rows by `lines` elements, from the `i`-th on. */
-static inline ALWAYS_INLINE void SIZED(turn_quads)(E *to, int64_t panel, const E *from, const int64_t *rows, int i,
+static inline ALWAYS_INLINE void SIZED(turn_quads)(E *to, int64_t micro, const E *from, const int64_t *rows, int i,
                                                    int lines)
 {
     for (; i + 4 <= lines; i += 4) {
-        E *const targets[4] = {to + i * panel, to + (i + 1) * panel, to + (i + 2) * panel, to + (i + 3) * panel};
+        E *const targets[4] = {to + i * micro, to + (i + 1) * micro, to + (i + 2) * micro, to + (i + 3) * micro};
         SIZED(turn)(targets, from + rows[0] + i, from + rows[1] + i, from + rows[2] + i, from + rows[3] + i);
     }
     for (; i < lines; ++i) {
         for (int r = 0; r < 4; ++r) {
-            to[i * panel + r] = from[rows[r] + i];
+            to[i * micro + r] = from[rows[r] + i];
         }
     }
 }
@@ -304,9 +304,9 @@ static void SIZED(pack_across)(void *packed, const void *elements, const int64_t
 {
     E *restrict to = packed;
     const E *restrict from = elements;
-    const int64_t panel = (int64_t)width * depth;
+    const int64_t micro = (int64_t)width * depth;
     if (live < width) {
-        memset(to, 0, (size_t)(lines * panel) * sizeof(E));
+        memset(to, 0, (size_t)(lines * micro) * sizeof(E));
     }
     int r = 0;
 #ifdef OCTET
@@ -316,17 +316,17 @@ static void SIZED(pack_across)(void *packed, const void *elements, const int64_t
             E *at = to + p * width + r;
             int i = 0;
             for (; i + 8 <= lines; i += 8) {
-                SIZED(turn_octet)(at + i * panel, panel, from + depths[p] + i, rows + r, ahead);
+                SIZED(turn_octet)(at + i * micro, micro, from + depths[p] + i, rows + r, ahead);
             }
-            SIZED(turn_quads)(at, panel, from + depths[p], rows + r, i, lines);
-            SIZED(turn_quads)(at + 4, panel, from + depths[p], rows + r + 4, i, lines);
+            SIZED(turn_quads)(at, micro, from + depths[p], rows + r, i, lines);
+            SIZED(turn_quads)(at + 4, micro, from + depths[p], rows + r + 4, i, lines);
         }
     }
 #endif
 #ifdef QUAD
     for (; r + 4 <= live; r += 4) {
         for (int64_t p = 0; p < depth; ++p) {
-            SIZED(turn_quads)(to + p * width + r, panel, from + depths[p], rows + r, 0, lines);
+            SIZED(turn_quads)(to + p * width + r, micro, from + depths[p], rows + r, 0, lines);
         }
     }
 #endif
@@ -335,7 +335,7 @@ static void SIZED(pack_across)(void *packed, const void *elements, const int64_t
             const E *line = from + rows[r] + depths[p];
             E *at = to + p * width + r;
             for (int i = 0; i < lines; ++i) {
-                at[i * panel] = line[i];
+                at[i * micro] = line[i];
             }
         }
     }

@@ -119,12 +119,14 @@ static inline ALWAYS_INLINE void NAME(low_tile)(fetch_ahead ahead, int64_t k, co
 
 static void NAME(tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish)
 {
+    assert(tile->m <= MR && tile->n <= NR);
     NAME(low_tile)(FETCH_B, k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
 }
 
 static void NAME(tile_in_place)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row,
                                 int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
 {
+    assert(tile->m <= MR && tile->n <= NR);
     NAME(low_tile)(FETCH_ROWS, k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
 }
 
@@ -244,20 +246,20 @@ static inline ALWAYS_INLINE T NAME(joined)(const REAL *re, const REAL *im, REAL 
 }
 #endif
 
-/* One line of elements from sums: those of the products with imaginary parts come SUMS_REALS behind. */
-static inline ALWAYS_INLINE void NAME(finish_line)(const REAL *sums, int count, T *c, int64_t c_step,
-                                                   const tnri_finish *finish)
+/* One line of elements from sums; `others` are those of the products with imaginary parts. */
+static inline ALWAYS_INLINE void NAME(finish_line)(const REAL *sums, const REAL *others, int count, T *c,
+                                                   int64_t c_step, const tnri_finish *finish)
 {
     const tnri_finish how = *finish;
 #if KIND == KIND_COMPLEX
     const REAL sign_a = how.conjugate_a ? (REAL)-1 : (REAL)1;
     const REAL sign_b = how.conjugate_b ? (REAL)-1 : (REAL)1;
+#else
+    (void)others;
 #endif
     for (int i = 0; i < count; ++i) {
 #if KIND == KIND_COMPLEX
-        const REAL *re = sums + 2 * i;
-        const REAL *im = re + SUMS_REALS;
-        const T value = NAME(joined)(re, im, sign_a, sign_b);
+        const T value = NAME(joined)(sums + 2 * i, others + 2 * i, sign_a, sign_b);
 #else
         const T value = sums[i];
 #endif

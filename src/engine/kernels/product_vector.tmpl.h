@@ -78,7 +78,8 @@ static void NAME(by_columns)(const tnri_gemm *g)
         for (; p < g->k; ++p) {
             NAME(add_columns)(sums, rows * PARTS, 1, a + p * a_step, 0, b + p * b_step, 0);
         }
-        NAME(finish_line)(sums, rows, (T *)g->c + first * g->c_row, g->c_row, &g->finish);
+        NAME(finish_line)
+        (sums, sums + (PARTS - 1) * SUMS_REALS, rows, (T *)g->c + first * g->c_row, g->c_row, &g->finish);
     }
 }
 
@@ -173,17 +174,14 @@ static inline ALWAYS_INLINE void NAME(some_rows)(const tnri_gemm *g, int64_t fir
                 totals[part][q] = all[q] + rest[part][r][q];
             }
         }
-        /* as a tile's two columns: a times the real part of b, and times the imaginary one */
 #if KIND == KIND_COMPLEX
-        REAL pair[PARTS * SUMS_REALS];
-        pair[0] = totals[0][0];
-        pair[1] = totals[1][1];
-        pair[SUMS_REALS] = totals[1][0];
-        pair[SUMS_REALS + 1] = totals[0][1];
+        const REAL re[2] = {totals[0][0], totals[1][1]}; /* a's parts by the real part of b */
+        const REAL im[2] = {totals[1][0], totals[0][1]};
 #else
-        const REAL *pair = totals[0];
+        const REAL *re = totals[0];
+        const REAL *im = NULL;
 #endif
-        NAME(finish_line)(pair, 1, (T *)g->c + (first + r) * g->c_row, 0, &g->finish);
+        NAME(finish_line)(re, im, 1, (T *)g->c + (first + r) * g->c_row, 0, &g->finish);
     }
 }
 
@@ -264,6 +262,7 @@ static inline ALWAYS_INLINE void NAME(outer_column)(bool add, int64_t reals, con
 /* Depth 1: each column of c by itself. Rows of a and c are neighbours, m >= STEP. */
 static void NAME(outer)(const tnri_gemm *g)
 {
+    assert(g->m >= STEP);
     if (!g->finish.plain && !g->finish.add) {
         for (int64_t j = 0; j < g->n; ++j) {
             NAME(columns)(g, j, PARTS);
