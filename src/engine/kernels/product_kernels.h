@@ -11,11 +11,12 @@
  * and b as twice as many real columns, the real tile makes all four products of parts, and a finish puts them together. So one
  * tile serves real and complex numbers, packing knows elements by their size alone, and conjugation is a sign at the end.
  *
- * Tiles, small, tiny and by_columns sum over k in order, each of the products of parts for itself, from 0, with one rounding per
+ * Tiles, small, gathered, tiny and by_columns sum over k in order, each of the products of parts for itself, from 0, with one rounding per
  * step where the instruction set has fused multiply and add (v3, v4, NEON, Cortex-M7) and with two elsewhere; alpha, beta and the two halves of a
  * complex product come after that, each with a rounding of its own. So an element is the same by each of them, and wherever it lies in
  * a tile, up to where the loops around tiles cut k (kc): with any compiler, for fusing is written (fused.inl.h). by_rows makes partial
- * sums, as many as vectors hold; zip and outer add in k's order, but complex numbers as a whole. A way's results do not depend on who
+ * sums, as many as vectors hold; zip adds in k's order, but complex numbers as a whole; outer fuses the second product of parts to the first,
+ * and both to c where that is added to. A way's results do not depend on who
  * shares the work; those of different ways, and of instruction sets that differ in the above, may differ in their last bits.
  */
 #ifndef TENURE_ENGINE_PRODUCT_KERNELS_H

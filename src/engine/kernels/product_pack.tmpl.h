@@ -111,7 +111,7 @@ static void SIZED(pack_singly)(E *restrict to, const E *restrict from, const int
 {
     bool fours = live % 4 == 0;
     for (int r = 0; r < live && fours; r += 4) {
-        fours = is_run(rows + r, 4);
+        fours = tnri_offsets_unit(rows + r, 4);
     }
     for (int64_t p = 0; p < depth && fours; ++p) {
         for (int r = 0; r < live; r += 4) {
