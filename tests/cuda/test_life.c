@@ -66,18 +66,24 @@ static void expect_current(const own_driver *own, CUcontext expected)
 static void compute_on(const own_driver *own, CUcontext context, tnr_domain *heap, tnr_cuda_lane *lane,
                        tnr_tensor *away)
 {
+    static const int64_t sides[] = {4, 33}; /* 33 cubed multiplications are worth cuBLAS */
+    tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
     tnr_engine *engine = NULL;
     tnr_tensor *made = NULL;
     tnr_tensor *matrix = NULL;
     tnr_view view = view_of(away);
-    OK(tnr_cuda_engine_create(heap, lane, NULL, &engine));
+    options.cublas = scene_fake() != NULL ? scene_driver() : NULL;
+    OK(tnr_cuda_engine_create(heap, lane, &options, &engine));
     expect_current(own, context);
     OK(tnr_cast(engine, &view, TNR_F64, &made));
     expect_current(own, context);
-    OK(tnr_tensor_region(made, 2, SHAPE(30, 30), SHAPE(1, 30), 0, &view));
-    OK(tnr_matmul(engine, &view, &view, NULL, &matrix));
-    expect_current(own, context);
-    release(&matrix);
+    for (int at = 0; at < 2; at++) {
+        OK(tnr_tensor_region(made, 2, SHAPE(sides[at], sides[at]), SHAPE(1, sides[at]), 0, &view));
+        OK(tnr_matmul(engine, &view, &view, NULL, &matrix));
+        expect_current(own, context);
+        release(&matrix);
+        expect_current(own, context);
+    }
     view = view_of(away);
     EXPECT(TNR_ERR_UNSUPPORTED, tnr_exp(engine, &view, &matrix)); /* of integers */
     expect_current(own, context);
@@ -117,6 +123,7 @@ static void CU_05_program_state_untouched(void **state)
         OK(tnr_cuda_device_open(heap, &options, &opened));
         expect_current(&own, context);
         tnr_cuda_lane *lane = tnr_cuda_device_lane(opened, 0);
+        uint64_t computed = 0;
         for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
             tnr_domain *domain = NULL;
             tnr_tensor *away = NULL;
@@ -133,6 +140,7 @@ static void CU_05_program_state_untouched(void **state)
                 OK(tnr_cuda_upload(lane, &view, domain, &away));
                 expect_current(&own, context);
                 compute_on(&own, context, heap, lane, away);
+                computed++;
             }
             OK(tnr_tensor_release(&away));
             expect_current(&own, context);
@@ -140,6 +148,11 @@ static void CU_05_program_state_untouched(void **state)
             OK(tnr_domain_close(&domain));
             expect_current(&own, context);
         }
+        tnr_cuda_statistics counts;
+        OK(tnr_cuda_statistics_get(opened, &counts));
+        expect_current(&own, context);
+        assert_int_equal(counts.products + counts.blas_products, 2 * computed);
+        assert_true(scene_fake() == NULL || counts.blas_products == computed);
         OK(tnr_cuda_synchronize(opened));
         expect_current(&own, context);
         OK(tnr_cuda_device_close(&opened));
