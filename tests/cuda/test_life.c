@@ -77,7 +77,7 @@ static void compute_on(const own_driver *own, CUcontext context, tnr_domain *hea
     tnr_tensor *made = NULL;
     tnr_tensor *matrix = NULL;
     tnr_view view = view_of(away);
-    options.cublas = scene_fake() != NULL ? scene_driver() : NULL;
+    options.cublas = scene_blas();
     OK(tnr_cuda_engine_create(heap, lane, &options, &engine));
     expect_current(own, context);
     OK(tnr_cast(engine, &view, TNR_F64, &made));
