@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The kernels of src/cuda/kernels: their text, which NVRTC compiles at run time, and, where nvcc works, an image of each module
-# for TENURE_CUDA_ARCHITECTURES. Appends to cuda_sources.
+# for TENURE_CUDA_ARCHITECTURES, and the assembler's report of each (kernels/<module>.report in the build folder). Appends to cuda_sources.
 
 set(kernel_folder "${PROJECT_SOURCE_DIR}/src/cuda/kernels")
 set(kernel_modules move map cast math math_complex reduce index product) # in the order of tnri_module
@@ -43,11 +43,13 @@ if(CUDAToolkit_NVCC_EXECUTABLE AND TENURE_CUDA_ARCHITECTURES)
 endif()
 if(nvcc_works)
     set(images "")
+    set(nvcc_command "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++17 --fmad=false -Xfatbin=-compress-all -fatbin ${targets})
+    set(image_script "${PROJECT_SOURCE_DIR}/cmake/device_image.cmake")
     foreach(module IN LISTS kernel_modules)
-        add_custom_command(OUTPUT "${kernel_made}/${module}.fatbin"
-            COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++17 --fmad=false -Xfatbin=-compress-all -fatbin ${targets} -o "${kernel_made}/${module}.fatbin"
-                "${kernel_folder}/${module}.cu"
-            DEPENDS "${kernel_folder}/${module}.cu" ${kernel_headers}
+        add_custom_command(OUTPUT "${kernel_made}/${module}.fatbin" "${kernel_made}/${module}.report"
+            COMMAND "${CMAKE_COMMAND}" "-DOUT=${kernel_made}/${module}.fatbin" "-DREPORT=${kernel_made}/${module}.report"
+                "-DSOURCE=${kernel_folder}/${module}.cu" "-DCOMMAND=${nvcc_command}" -P "${image_script}"
+            DEPENDS "${kernel_folder}/${module}.cu" ${kernel_headers} "${image_script}"
             COMMENT "Kernels for devices: ${module}" VERBATIM)
         list(APPEND images "${kernel_made}/${module}.fatbin")
     endforeach()

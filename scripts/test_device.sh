@@ -3,11 +3,13 @@
 #
 # test_device.sh [BUILD [RESULT]]: for a machine with an NVIDIA device, the toolkit's headers, CMake and a C and C++ compiler; needs no
 # internet and no cmocka. Builds, runs the suite of label cuda on the real driver, the tests of engines and copies again under compute-sanitizer
-# (memcheck, racecheck, initcheck) where the toolkit has it, then tenure-bench cuda, and writes one result file. Takes less than five
-# minutes: what would come after is left out, and said. TENURE_DEVICE_SECONDS is that time (290).
+# (memcheck with its search for leaks, racecheck, initcheck, synccheck), then tenure-bench cuda, and writes one result file. Stops itself
+# before five minutes are over: what would come after is left out, and said. TENURE_DEVICE_SECONDS is that time (290).
 #
-# Ends with 0: all good; 1: something failed, the result file says what; 77: no driver or no device, nothing was built.
-# TENURE_TEST_CUDA_DRIVER names another driver than libcuda.so.1; TENURE_TEST_STANDIN=ON does without cmocka where it is, too.
+# Ends with 0: all of it was run, and all is good; 1: something failed, the result file says what; 3: nothing failed, but something was left
+# out or stopped, for want of time or because compute-sanitizer is not there; 77: no driver or no device, nothing was built.
+# TENURE_TEST_CUDA_DRIVER names another driver than libcuda.so.1; TENURE_TEST_STANDIN=ON does without cmocka where it is, too;
+# TENURE_COMPUTE_SANITIZER names the tool; TENURE_DEVICE_BUILT=ON: BUILD is there already, as the script makes it.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$source/build-device}
@@ -78,11 +80,17 @@ device=${sight#* }
 
 mkdir -p "$build"
 : > "$result"
+rm -f "$build"/*.log # of an earlier run: its figures are not this one's
 failed=0
+incomplete=0
 say() { echo "$*" | tee -a "$result"; }
 wrong() {
     say "FAILED  $*"
     failed=$((failed + 1))
+}
+without() {
+    say "$*"
+    incomplete=$((incomplete + 1))
 }
 
 say "device: $device, compute capability $capability"
@@ -91,24 +99,27 @@ say "host:   $(uname -srm), $jobs cores, $("$compiler" --version | head -n 1)"
 say "date:   $(date -u +%Y-%m-%dT%H:%M:%SZ)"
 say "source: $(git -C "$source" describe --always --dirty 2> /dev/null || echo unknown)"
 
-ninja=$(command -v ninja > /dev/null && echo "-G Ninja" || true)
-printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void) { return 0; }\n' > "$probe/cmocka.c"
-standin=${TENURE_TEST_STANDIN:-OFF}
-"$compiler" "$probe/cmocka.c" -o "$probe/cmocka" -lcmocka > /dev/null 2>&1 || standin=ON
-[ "$standin" = OFF ] || say "cmocka is not here: tests are run by tests/standin"
-# shellcheck disable=SC2086
-if ! cmake -S "$source" -B "$build" $ninja -DCMAKE_BUILD_TYPE=Release -DTENURE_CUDA=ON -DTENURE_MPI=OFF -DTENURE_BLIS=OFF \
-    -DTENURE_TESTS=ON -DTENURE_EXAMPLES=ON -DTENURE_BENCH=ON -DTENURE_BASELINE_ONLY=ON -DTENURE_TEST_STANDIN=$standin \
-    "-DTENURE_CUDA_ARCHITECTURES=${TENURE_DEVICE_ARCHITECTURES-$capability}" > "$build/configure.log" 2>&1; then
-    wrong "configuring: see configure.log"
-    tail -n 5 "$build/configure.log"
-    exit 1
-fi
-if ! cmake --build "$build" -j "$jobs" --target tests_cuda > "$build/build.log" 2>&1; then
-    wrong "building: see build.log"
-    grep -E 'error|Error' "$build/build.log" | head -n 5 || true
-    exit 1
-fi
+make_programs() {
+    ninja=$(command -v ninja > /dev/null && echo "-G Ninja" || true)
+    printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void) { return 0; }\n' > "$probe/cmocka.c"
+    standin=${TENURE_TEST_STANDIN:-OFF}
+    "$compiler" "$probe/cmocka.c" -o "$probe/cmocka" -lcmocka > /dev/null 2>&1 || standin=ON
+    [ "$standin" = OFF ] || say "cmocka is not here: tests are run by tests/standin"
+    # shellcheck disable=SC2086
+    if ! cmake -S "$source" -B "$build" $ninja -DCMAKE_BUILD_TYPE=Release -DTENURE_CUDA=ON -DTENURE_MPI=OFF -DTENURE_BLIS=OFF \
+        -DTENURE_TESTS=ON -DTENURE_EXAMPLES=ON -DTENURE_BENCH=ON -DTENURE_BASELINE_ONLY=ON -DTENURE_TEST_STANDIN=$standin \
+        "-DTENURE_CUDA_ARCHITECTURES=${TENURE_DEVICE_ARCHITECTURES-$capability}" > "$build/configure.log" 2>&1; then
+        wrong "configuring: see configure.log"
+        tail -n 5 "$build/configure.log"
+        exit 1
+    fi
+    if ! cmake --build "$build" -j "$jobs" --target tests_cuda > "$build/build.log" 2>&1; then
+        wrong "building: see build.log"
+        grep -E 'error|Error' "$build/build.log" | head -n 5 || true
+        exit 1
+    fi
+}
+[ "${TENURE_DEVICE_BUILT:-OFF}" = ON ] || make_programs
 say "built in $(spent) s"
 
 # ---- The suite, on this driver.
@@ -116,10 +127,11 @@ say "built in $(spent) s"
 patient=no
 run() { # NAME SECONDS COMMAND...: its output in NAME.log
     name=$1
-    limit=$(most "$2")
+    asked=$2
+    limit=$(most "$asked")
     shift 2
     if [ "$(spent)" -ge $((seconds - reserve)) ]; then
-        say "left out: $name: no time is left"
+        without "left out: $name: no time is left"
         return 0
     fi
     begin=$(date +%s)
@@ -133,9 +145,10 @@ run() { # NAME SECONDS COMMAND...: its output in NAME.log
     case $code in
     77) say "skipped $name: $(tail -n 1 "$build/$name.log")" ;;
     124)
-        # under compute-sanitizer, slow and nothing found is no failure
-        if [ $patient = yes ] && ! grep -qE '^=+ (Invalid|Uninit|.*hazard|.*[Ee]rror)' "$build/$name.log"; then
-            say "stopped $name: nothing found in the $limit s that it had"
+        if [ $patient = yes ] && grep -qE '^=+ (Invalid|Uninit|.*hazard|.*[Ee]rror)' "$build/$name.log"; then
+            wrong "$name: stopped after $limit s, and found something: see $name.log"
+        elif [ "$limit" -lt "$asked" ] || [ $patient = yes ]; then # for want of time, or slow under compute-sanitizer: no failure
+            without "stopped $name: after $limit s, nothing was wrong so far"
         else
             wrong "$name: stopped after $limit s: see $name.log"
         fi
@@ -153,23 +166,28 @@ for program in "$build"/tests/cuda/cuda_*; do
     fi
 done
 run devices 30 "$build/examples/devices" 1000003
-# and with kernels that are compiled when they are wanted
-run cuda_engine.nvrtc 60 env TENURE_CUDA_IMAGES=off "$build/tests/cuda/cuda_engine"
+# and with kernels that are compiled when they are wanted: each module once, for all operations
+run cuda_catalogue.nvrtc 90 env TENURE_CUDA_IMAGES=off "$build/tests/cuda/cuda_catalogue"
 
 # ---- Under compute-sanitizer: fewer values, the same kernels.
 
-sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null || true)
-if [ -z "$sanitizer" ]; then
-    say "left out: memcheck, racecheck, initcheck: compute-sanitizer is not installed"
+sanitizer=${TENURE_COMPUTE_SANITIZER:-$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null || echo compute-sanitizer)}
+checked() { # NAME TOOL OPTIONS...
+    checks=$2
+    program=$1
+    shift 2
+    run "$program.$checks" 45 "$sanitizer" --tool "$checks" "$@" --error-exitcode 9 "$build/tests/cuda/$program"
+}
+if ! command -v "$sanitizer" > /dev/null; then
+    without "left out: memcheck, racecheck, initcheck, synccheck: there is no compute-sanitizer ($sanitizer)"
 else
     export TENURE_TEST_CUDA_ROUNDS=1
     patient=yes
-    for tool in memcheck racecheck initcheck; do
-        for name in cuda_engine cuda_copies; do
-            if [ $name = cuda_engine ] || [ $tool = memcheck ]; then
-                run "$name.$tool" 45 "$sanitizer" --tool "$tool" --error-exitcode 9 "$build/tests/cuda/$name"
-            fi
-        done
+    for program in cuda_catalogue cuda_copies cuda_engine; do
+        checked $program memcheck --leak-check full
+    done
+    for tool in racecheck initcheck synccheck; do
+        checked cuda_catalogue $tool
     done
     patient=no
     unset TENURE_TEST_CUDA_ROUNDS
@@ -180,5 +198,15 @@ fi
 reserve=0
 run tenure-bench 90 "$build/tests/bench/tenure-bench" cuda
 cat "$build/tenure-bench.log" >> "$result" 2> /dev/null || true
-say "$failed failed, $(spent) s in all; $result"
-[ $failed -eq 0 ]
+if [ $failed -ne 0 ]; then
+    verdict=FAILED
+    code=1
+elif [ $incomplete -ne 0 ]; then
+    verdict=incomplete
+    code=3
+else
+    verdict=complete
+    code=0
+fi
+say "$verdict: $failed failed, $incomplete left out or stopped, $(spent) s in all; $result"
+exit $code

@@ -27,9 +27,9 @@
  *
  * Layouts may differ and be of any kind, as for tnr_copy_into. The driver itself walks layouts whose runs lie at most two
  * levels of equal steps deep (rows, planes), in one operation. Beyond four such operations a copy on the device is one kernel,
- * where NVRTC is there to compile it (once, some hundred milliseconds); where it is not, it is one operation for each such block, and
- * a transposed copy one for each row: slow. To and from the host, such layouts are rearranged by the host, chunk by chunk, in
- * page-locked memory of the device object's.
+ * where the library has its image or NVRTC is there to compile it (once in a device object, for a second or two of a CPU); where not, it is
+ * one operation for each such block, and a transposed copy one for each row: slow. To and from the host, such layouts are rearranged by the
+ * host, chunk by chunk, in page-locked memory of the device object's.
  *
  * Errors of the device. An operation that fails on the device is heard of by a later call. One that ends the context (an address
  * out of bounds, an uncorrectable memory error) *poisons* the device object: every later call but describe, statistics,
@@ -96,7 +96,7 @@ typedef struct tnr_cuda_options {
     const char *driver;     /**< as for tnr_cuda_look; of any length that the system's loader takes */
     int ordinal;            /**< which visible device, from 0; not looked at with by_uuid */
     bool by_uuid;           /**< choose by uuid: ordinals change with CUDA_VISIBLE_DEVICES */
-    unsigned char uuid[16]; /**< of the device, or of its MIG instance */
+    unsigned char uuid[16]; /**< of the device, or of its MIG instance where the driver shows that as a device */
     int lanes;              /**< 1 to TNR_CUDA_MAX_LANES; 0: 2 */
     uint64_t
         direct_bytes; /**< dense uploads up to this go straight from ordinary host memory; 0: 64 KiB; at most 1 GiB */
@@ -388,10 +388,11 @@ typedef struct tnr_cuda_engine_options {
  *
  * Values: integers, sums, differences, products, quotients, square roots, order, casts and copies of elements are a CPU engine's, bit for
  * bit. Mathematical functions are within a few units in the last place (docs/cuda.md). Reductions and products add in another order than a CPU
- * engine, the same one at every run of the same call on the same device. Products never use arithmetic narrower than the dtype.
+ * engine, the same one at every run of the same call on the same device (cuBLAS: by its documentation). Products are asked for in no
+ * arithmetic narrower than the dtype.
  *
- * Products that are worth it go to cuBLAS, where there is one: its first use in an engine costs some hundred milliseconds and tens of
- * mebibytes of the device that are no domain's. Operands that it cannot read are packed before, in scratch. All other products, and all
+ * Products that are worth it go to cuBLAS, where there is one: its first use in an engine takes time and memory of the device that is
+ * no domain's (how much is its business; not measured). Operands that it cannot read are packed before, in scratch. All other products, and all
  * where there is no cuBLAS, are made by the library's kernel, from any layout.
  *
  * A cuBLAS that the option or the environment names and that cannot be used is TNR_ERR_UNSUPPORTED, with the loader's words, at every product

@@ -135,7 +135,7 @@ static void act(program *p, operation *o)
 static void make_engine(program *p, int number)
 {
     tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
-    options.cublas = number == 0 ? "off" : scene_fake() != NULL ? scene_driver() : NULL;
+    options.cublas = number == 0 ? "off" : scene_blas();
     options.output = number == 0 ? NULL : p->s.domain[p->managed_output ? TNR_CUDA_MANAGED : TNR_CUDA_POOL];
     if (fine(p, tnr_cuda_engine_create(p->s.heap, p->s.lane[number], &options, &p->engines[number]), "engine_create")) {
         tnri_cuda_engine *inside = tnr_engine_provider.state(p->engines[number], &tnri_cuda_engines);

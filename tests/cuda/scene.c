@@ -21,7 +21,7 @@ uint64_t scene_number(const char *name, uint64_t otherwise)
     return text != NULL && text[0] != '\0' ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* A function of the fake; NULL on a real driver. */
+/* A function of the driver; those of the fake: NULL on a real one. */
 static void *find(const char *name)
 {
     static void *library;
@@ -43,6 +43,36 @@ fake_cuda *scene_fake(void)
     return control != NULL ? control() : NULL;
 }
 
+static pid_t keeper; /* the process that keeps a context; 0: none */
+
+static void let_go(void)
+{
+    int (*give)(int);
+    void *found = find("cuDevicePrimaryCtxRelease_v2");
+    memcpy(&give, &found, sizeof(found));
+    if (keeper == getpid() && give != NULL) { /* a forked child has no say */
+        (void)give(0);
+    }
+}
+
+/*
+ * A real driver makes the primary context when the first device object retains it, and ends it with the last: not for each of some hundred
+ * objects of a program. It is let go at exit, for those who look for leaks at its end.
+ */
+static void keep_context(void)
+{
+    int (*init)(unsigned);
+    int (*retain)(void **, int);
+    void *found[2] = {find("cuInit"), find("cuDevicePrimaryCtxRetain")};
+    void *context = NULL;
+    memcpy(&init, &found[0], sizeof(init));
+    memcpy(&retain, &found[1], sizeof(retain));
+    if (keeper == 0 && init != NULL && retain != NULL && init(0) == 0 && retain(&context, 0) == 0) {
+        keeper = getpid();
+        (void)atexit(let_go);
+    }
+}
+
 void scene_reset(uint64_t seed)
 {
     fake_cuda_reset_fn reset;
@@ -50,8 +80,14 @@ void scene_reset(uint64_t seed)
     memcpy(&reset, &found, sizeof(found));
     if (reset != NULL) {
         reset(seed);
+    } else {
+        keep_context();
     }
 }
+
+uint64_t scene_seeds(uint64_t many) { return scene_fake() != NULL ? many : 2; }
+
+const char *scene_blas(void) { return scene_fake() != NULL ? scene_driver() : NULL; }
 
 int scene_depth(void)
 {
@@ -147,6 +183,13 @@ void scene_end(scene *of)
         assert_int_equal(fake->live, 0);
         assert_int_equal(fake->live_bytes, 0);
     }
+}
+
+tnr_cuda_engine_options stage_options(const char *cublas)
+{
+    tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
+    options.cublas = cublas;
+    return options;
 }
 
 void stage_begin(stage *of, uint64_t seed, const tnr_cuda_engine_options *options)

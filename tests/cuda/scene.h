@@ -12,10 +12,14 @@
 const char *scene_driver(void);
 /* The fake's control block; NULL on a real driver. */
 fake_cuda *scene_fake(void);
-/* The fake as new; nothing on a real driver. */
+/* The fake as new. On a real driver, whose context is made for the first device object and ended with the last: it is kept till exit. */
 void scene_reset(uint64_t seed);
 /* A number of the environment's. */
 uint64_t scene_number(const char *name, uint64_t otherwise);
+/* How many orders of streams a test tries: so many on the fake, 2 on a device, whose orders are its own. */
+uint64_t scene_seeds(uint64_t many);
+/* The cuBLAS to name in options: the fake's; on a real driver NULL, for the usual one. */
+const char *scene_blas(void);
 /* This thread's stack of contexts, on the fake. */
 int scene_depth(void);
 
@@ -59,6 +63,8 @@ typedef struct stage {
     tnr_engine *cpu;
 } stage;
 
+/* Options of an engine with this cuBLAS: scene_blas, or "off", and the library's kernel makes all products. */
+tnr_cuda_engine_options stage_options(const char *cublas);
 void stage_begin(stage *of, uint64_t seed, const tnr_cuda_engine_options *options);
 /* End both, and the scene as scene_end. */
 void stage_end(stage *of);

@@ -278,7 +278,7 @@ static void zeros(void **state)
 static void sources_are_free_again(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= scene_seeds(40); seed++) {
         scene s;
         scene_begin(&s, seed, NULL);
         if (scene_fake() != NULL) {

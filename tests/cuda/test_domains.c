@@ -230,7 +230,7 @@ static void lesser_devices(void **state)
 static void managed_in_turns(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= scene_seeds(60); seed++) {
         scene s;
         scene_begin(&s, seed, NULL);
         tnr_tensor *managed = scene_on_device(&s, TNR_CUDA_MANAGED, 2000, 1);

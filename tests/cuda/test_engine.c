@@ -1,207 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Engines of a device: the whole catalogue on tensors of every kind of device memory against the naive models, against an engine of CPUs
- * where the arithmetic is the same; and the rules: where operands may lie, who may call, what ends what.
- */
+/* Engines of a device, their rules: where operands may lie, who may call, what ends what, and what comes of each call of the driver that fails. */
 #include <unistd.h>
 
-#include "catalogue/catalogue.h"
-#include "scene.h"
+#include "mirror.h"
 
 #include "../../src/cuda/engine_internal.h"
-
-/* Of each operation and dtype; TENURE_TEST_CUDA_ROUNDS: more of them. */
-enum { ROUNDS = 4 };
-
-static catalogue_random draws;
-
-/* Options of an engine whose products are made by the fake cuBLAS, where there is one, or by the library's kernel. */
-static tnr_cuda_engine_options with_blas(const char *path)
-{
-    tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
-    options.cublas = path;
-    return options;
-}
-
-/* ---- The catalogue ------------------------------------------------------------------------------------------------------------------ */
-
-/* An operand on the device with the layout of one on the host. */
-typedef struct mirrored {
-    tnr_tensor *tensor;
-    tnr_view_mut view;
-} mirrored;
-
-static void mirror(const stage *of, const catalogue_operand *host, tnr_domain *domain, bool distinct, mirrored *made)
-{
-    const tnr_view all = view_of(host->tensor);
-    made->tensor = NULL;
-    OK(tnr_cuda_upload(of->s.lane[1], &all, domain, &made->tensor));
-    const int rank = host->array.rank;
-    if (distinct) {
-        OK(tnr_tensor_region_mut(made->tensor, rank, host->array.shape, host->strides, host->first, &made->view));
-    } else {
-        OK(tnr_tensor_region(made->tensor, rank, host->array.shape, host->strides, host->first, &made->view.view));
-    }
-}
-
-/* What is on the device, beside the view too, becomes what is on the host. */
-static void fetch(const stage *of, const mirrored *away, catalogue_operand *host)
-{
-    tnr_view_mut all;
-    const tnr_view from = view_of(away->tensor);
-    OK(tnr_tensor_view_mut(host->tensor, &all));
-    OK(tnr_cuda_download_into(of->s.lane[1], &from, &all));
-}
-
-static void check_made(const stage *of, const catalogue_call *use, tnr_tensor **made, const catalogue_array *expected)
-{
-    tnr_tensor *host = NULL;
-    const tnr_view all = view_of(*made);
-    OK(tnr_cuda_download(of->s.lane[1], &all, of->s.heap, &host));
-    catalogue_tensor_check(use, host, expected);
-    release(&host);
-    release(made);
-}
-
-static void check(stage *of, const catalogue_call *use, tnr_domain *inputs_in, tnr_domain *output_in)
-{
-    catalogue_operand inputs[CATALOGUE_INPUTS];
-    catalogue_operand output;
-    mirrored in[CATALOGUE_INPUTS] = {{.tensor = NULL}};
-    mirrored out = {.tensor = NULL};
-    tnr_view views[CATALOGUE_INPUTS];
-    for (int i = 0; i < use->op->arity; ++i) {
-        catalogue_input_make(&draws, of->s.heap, use, i, use->op->layouts, false, &inputs[i]);
-        mirror(of, &inputs[i], inputs_in, false, &in[i]);
-        views[i] = in[i].view.view;
-    }
-    catalogue_output_make(&draws, of->s.heap, use, use->reads_output ? CATALOGUE_VALUES : CATALOGUE_DIRT, &output);
-    mirror(of, &output, output_in, true, &out);
-    if (use->op->into != NULL) {
-        catalogue_array expected = catalogue_expect(use, inputs, &output.array);
-        catalogue_ok(use->op->into(of->engine, use, views, &out.view), use->op->name);
-        fetch(of, &out, &output);
-        catalogue_operand_check(use, &output, &expected);
-        catalogue_array_free(&expected);
-    }
-    if (use->op->make != NULL) {
-        catalogue_call fresh = *use;
-        fresh.reads_output = false;
-        catalogue_array expected = catalogue_expect(&fresh, inputs, NULL);
-        tnr_tensor *made = NULL;
-        catalogue_ok(use->op->make(of->engine, &fresh, views, &made), use->op->name);
-        check_made(of, &fresh, &made, &expected);
-        catalogue_array_free(&expected);
-    }
-    for (int i = 0; i < use->op->arity; ++i) {
-        fetch(of, &in[i], &inputs[i]);
-        catalogue_operand_unchanged(&inputs[i]);
-        catalogue_operand_free(&inputs[i]);
-        release(&in[i].tensor);
-    }
-    catalogue_operand_free(&output);
-    release(&out.tensor);
-}
-
-static void run_family(stage *of, const catalogue_family *family, int rounds, int64_t limit)
-{
-    static const tnr_cuda_memory kinds[] = {TNR_CUDA_POOL, TNR_CUDA_PLAIN, TNR_CUDA_MANAGED};
-    for (int o = 0; o < family->count; ++o) {
-        const catalogue_op *op = &family->ops[o];
-        for (unsigned dtype = TNR_F32; dtype < TNR_DTYPE_END; ++dtype) {
-            for (int round = 0; (op->dtypes & CATALOGUE_BIT(dtype)) != 0 && round < rounds; ++round) {
-                const catalogue_call use = catalogue_choose(&draws, op, (tnr_dtype)dtype, limit);
-                check(of, &use, of->s.domain[kinds[round % 3]], of->s.domain[kinds[(round + 1) % 3]]);
-            }
-        }
-    }
-}
-
-static void run_catalogue(const catalogue_family *family)
-{
-    stage of;
-    const tnr_cuda_engine_options options = with_blas("off");
-    const uint64_t seed = scene_number("TENURE_TEST_SEED", 11);
-    print_message("seed %llu\n", (unsigned long long)seed);
-    stage_begin(&of, seed, &options);
-    draws = (catalogue_random){seed * 7919 + 1};
-    run_family(&of, family, (int)scene_number("TENURE_TEST_CUDA_ROUNDS", ROUNDS), 8);
-    scene_expect_clean();
-    stage_end(&of);
-}
-
-static void elementwise(void **state)
-{
-    (void)state;
-    run_catalogue(&catalogue_elementwise);
-}
-
-static void reductions(void **state)
-{
-    (void)state;
-    run_catalogue(&catalogue_reduction);
-}
-
-static void structure(void **state)
-{
-    (void)state;
-    run_catalogue(&catalogue_structure);
-}
-
-static void zeros(void **state)
-{
-    (void)state;
-    run_catalogue(&catalogue_zeros);
-}
-
-static void indices(void **state)
-{
-    (void)state;
-    run_catalogue(&catalogue_index);
-}
-
-static void products(void **state)
-{
-    (void)state;
-    run_catalogue(&catalogue_product);
-    run_catalogue(&catalogue_contract);
-}
-
-/* The fake has a cuBLAS; on a real driver it is the real one. */
-static const char *blas_path(void) { return scene_fake() != NULL ? scene_driver() : NULL; }
-
-/* However small: by cuBLAS, and packed whatever it cannot read. */
-static void products_by_cublas(void **state)
-{
-    (void)state;
-    stage of;
-    const tnr_cuda_engine_options options = with_blas(blas_path());
-    const uint64_t seed = scene_number("TENURE_TEST_SEED", 12);
-    const int rounds = 3 * (int)scene_number("TENURE_TEST_CUDA_ROUNDS", ROUNDS);
-    print_message("seed %llu\n", (unsigned long long)seed);
-    stage_begin(&of, seed, &options);
-    draws = (catalogue_random){seed * 7919 + 1};
-    tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
-    assert_non_null(inside);
-    inside->blas_from = 0.0;
-    for (int packs = 0; packs < 2; ++packs) {
-        inside->pack_from = packs == 0 ? 1 : INT64_MAX;
-        run_family(&of, &catalogue_product, rounds, 8);
-        run_family(&of, &catalogue_contract, rounds, 6);
-    }
-    const tnr_cuda_statistics counts = scene_counts(&of.s);
-    print_message("%llu by cuBLAS, %llu operands packed, %llu by the library's kernel\n",
-                  (unsigned long long)counts.blas_products, (unsigned long long)counts.packed,
-                  (unsigned long long)counts.products);
-    if (scene_fake() != NULL || inside->blas.state == TNRI_BLAS_READY) {
-        assert_true(counts.blas_products > 20 && counts.packed > 20 && counts.products > 20);
-        tnr_engine_info info;
-        OK(tnr_engine_describe(of.engine, &info));
-        assert_string_equal(info.blas, "cublas");
-    }
-    scene_expect_clean();
-    stage_end(&of);
-}
 
 /* ---- Rules ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -370,7 +173,7 @@ static void managed_memory_in_turns(void **state)
 static void results_are_ordered_behind(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; ++seed) {
+    for (uint64_t seed = 1; seed <= scene_seeds(40); ++seed) {
         stage of;
         stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 3000, 5);
@@ -537,7 +340,7 @@ static void scratch_is_kept_and_capped(void **state)
 {
     (void)state;
     stage of;
-    tnr_cuda_engine_options options = with_blas("off");
+    tnr_cuda_engine_options options = stage_options("off");
     stage_begin(&of, 17, &options);
     tnr_tensor *a = NULL;
     tnr_tensor *made = NULL;
@@ -690,9 +493,9 @@ static void a_lost_device(void **state)
 static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int code, int *refused)
 {
     stage of;
-    const tnr_cuda_engine_options options = with_blas(dtype == TNR_C32 ? blas_path() : "off");
+    const tnr_cuda_engine_options options = stage_options(dtype == TNR_C32 ? scene_blas() : "off");
     stage_begin(&of, 21, &options);
-    draws = (catalogue_random){21 * 7919 + 1};
+    catalogue_random draws = {21 * 7919 + 1};
     tnri_cuda_engine *inside = tnr_engine_provider.state(of.engine, &tnri_cuda_engines);
     inside->blas_from = 0.0;
     inside->pack_from = 1;
@@ -702,7 +505,7 @@ static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int c
     tnr_view views[CATALOGUE_INPUTS];
     for (int i = 0; i < op->arity; ++i) {
         catalogue_input_make(&draws, of.s.heap, &use, i, op->layouts, false, &inputs[i]);
-        mirror(&of, &inputs[i], of.s.domain[TNR_CUDA_POOL], false, &in[i]);
+        mirror_up(&of, &inputs[i], of.s.domain[TNR_CUDA_POOL], false, &in[i]);
         views[i] = in[i].view.view;
     }
     catalogue_array expected = catalogue_expect(&use, inputs, NULL);
@@ -719,7 +522,7 @@ static bool fail_call(const catalogue_op *op, tnr_dtype dtype, uint64_t n, int c
         assert_true((status == TNR_OK) == (made != NULL));
         *refused += status != TNR_OK ? 1 : 0;
         if (made != NULL) {
-            check_made(&of, &use, &made, &expected);
+            mirror_check(&of, &use, &made, &expected);
         }
         scene_expect_clean();
     }
@@ -814,13 +617,6 @@ static void registered_with_a_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(structure),
-        cmocka_unit_test(zeros),
-        cmocka_unit_test(indices),
-        cmocka_unit_test(products),
-        cmocka_unit_test(products_by_cublas),
         cmocka_unit_test(cu_01_placement_is_checked_before_data),
         cmocka_unit_test(cu_08_sizes_of_launches),
         cmocka_unit_test(foreign_and_host_memory),

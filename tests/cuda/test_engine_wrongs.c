@@ -183,7 +183,7 @@ static void too_large(void **state)
 static void ended_in_any_order(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= scene_seeds(20); seed++) {
         stage of;
         stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_PLAIN, 5000, 7);
@@ -307,7 +307,7 @@ static void outputs_elsewhere(void **state)
 static void left_in_flight(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= scene_seeds(20); seed++) {
         stage of;
         stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 3000, 1);
@@ -498,7 +498,7 @@ static void a_device_shared_by_threads(void **state)
 static void waiting_for_a_lane(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= scene_seeds(20); seed++) {
         stage of;
         stage_begin(&of, seed, NULL);
         tnr_tensor *a = scene_on_device(&of.s, TNR_CUDA_POOL, 1000, 1);
@@ -534,7 +534,7 @@ static void waiting_for_a_lane(void **state)
 static void engines_take_turns(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 30; seed++) {
+    for (uint64_t seed = 1; seed <= scene_seeds(30); seed++) {
         stage of;
         tnr_engine *others[2] = {NULL, NULL};
         stage_begin(&of, seed, NULL);

@@ -235,7 +235,7 @@ static void products_beyond_32_bits(void **state)
     (void)state;
     for (int by = 0; by < 2; by++) {
         stage of;
-        if (!far_begin(&of, by == 0 ? "off" : scene_fake() != NULL ? scene_driver() : NULL)) {
+        if (!far_begin(&of, by == 0 ? "off" : scene_blas())) {
             skip();
             return;
         }

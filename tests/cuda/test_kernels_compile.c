@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every module of kernels, as NVRTC is given it, compiles for the architectures that matter; the assembler's report says that no
- * kernel keeps in memory what should be in registers. What nvcc made when the library was built is there and whole.
+ * kernel keeps in memory what should be in registers. What nvcc made when the library was built is there and whole, for each architecture
+ * of the build, and its assembler's report says the same.
  */
 #define _DEFAULT_SOURCE /* strtok_r */
 #include <dlfcn.h>
@@ -52,27 +53,44 @@ static const char *text_of(const char *module)
     return NULL;
 }
 
-/* "ptxas info : Compiling entry function 'tnri_x' ...", then "... N bytes spill stores ...", then "... Used R registers". */
-static void look_at(char *report, int *kernels, int *most)
+/* What the assembler reports of the kernels of one architecture. */
+typedef struct assembled {
+    int kernels;
+    int most;   /* registers */
+    int spills; /* kernels that keep in memory what should be in registers */
+} assembled;
+
+/*
+ * "ptxas info : Compiling entry function 'tnri_x' for 'sm_80'", then "... N bytes spill stores, M bytes spill loads", then
+ * "... Used R registers". Of all architectures where `architecture` is NULL. The text is cut into lines.
+ */
+static assembled look_at(char *report, const char *architecture)
 {
-    char kernel[128] = "";
+    assembled of = {0, 0, 0};
+    char kernel[192] = "";
+    bool looks = false;
     char *rest = NULL;
     for (char *line = strtok_r(report, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         const char *at = strstr(line, "entry function '");
         if (at != NULL) {
             (void)snprintf(kernel, sizeof(kernel), "%s", at + 16);
+            looks = architecture == NULL || strstr(at, architecture) != NULL;
+        } else if (strstr(line, "Function properties for ") != NULL) {
+            (void)snprintf(kernel, sizeof(kernel), "%s", line); /* a kernel's, or those of a function that it calls */
         }
-        if (strstr(line, "bytes spill stores") != NULL && strstr(line, " 0 bytes spill stores") == NULL) {
-            print_error("%s: %s\n", kernel, line);
-            fail();
+        if (looks && strstr(line, "bytes spill stores") != NULL &&
+            (strstr(line, " 0 bytes spill stores") == NULL || strstr(line, " 0 bytes spill loads") == NULL)) {
+            print_error("%s: %s: %s\n", architecture != NULL ? architecture : "", kernel, line);
+            of.spills++;
         }
         at = strstr(line, "Used ");
-        if (at != NULL) {
+        if (looks && at != NULL) {
             const int registers = (int)strtol(at + 5, NULL, 10);
-            *most = registers > *most ? registers : *most;
-            ++*kernels;
+            of.most = registers > of.most ? registers : of.most;
+            of.kernels++;
         }
     }
+    return of;
 }
 
 static void by_nvrtc(void **state)
@@ -92,8 +110,6 @@ static void by_nvrtc(void **state)
             const char *names[TNRI_KERNEL_MOST_FILES];
             char architecture[64];
             int files = 0;
-            int kernels = 0;
-            int most = 0;
             size_t bytes = 0;
             size_t said = 0;
             program made = NULL;
@@ -115,11 +131,12 @@ static void by_nvrtc(void **state)
             }
             assert_int_equal(code, 0);
             assert_int_equal(of.image_bytes(made, &bytes), 0);
-            look_at(report, &kernels, &most);
+            const assembled found = look_at(report, NULL);
             print_message("%s %s: %d kernels, %zu bytes, at most %d registers\n", architectures[at],
-                          tnri_module_names[module], kernels, bytes, most);
+                          tnri_module_names[module], found.kernels, bytes, found.most);
+            assert_int_equal(found.spills, 0);
             assert_true(bytes <= TNRI_IMAGE_MOST_BYTES);
-            all += kernels;
+            all += found.kernels;
             free(report);
             assert_int_equal(of.destroy(&made), 0);
         }
@@ -127,20 +144,57 @@ static void by_nvrtc(void **state)
     }
 }
 
+static char *whole_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        print_error("no file %s\n", path);
+        fail();
+        return NULL;
+    }
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    const long bytes = ftell(file);
+    assert_true(bytes > 0);
+    rewind(file);
+    char *text = calloc((size_t)bytes + 1, 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)bytes, file), (size_t)bytes);
+    (void)fclose(file);
+    return text;
+}
+
 static void by_nvcc(void **state)
 {
     (void)state;
     static const unsigned char fat[4] = {0x50, 0xED, 0x55, 0xBA};
-    size_t bytes = 0;
     if (tnri_module_images[0] == NULL) {
         print_message("skipped: built without nvcc, or for no architecture\n");
         skip();
     }
     for (int module = 0; module < TNRI_MODULES; module++) {
         assert_memory_equal(tnri_module_images[module], fat, sizeof(fat));
-        bytes += tnri_module_image_bytes[module];
+        print_message("%s: %zu bytes\n", tnri_module_names[module], tnri_module_image_bytes[module]);
     }
-    print_message("%zu bytes\n", bytes);
+    char list[] = KERNEL_ARCHITECTURES;
+    char *rest = NULL;
+    for (const char *number = strtok_r(list, " ", &rest); number != NULL; number = strtok_r(NULL, " ", &rest)) {
+        char architecture[32];
+        int kernels = 0;
+        int most = 0;
+        (void)snprintf(architecture, sizeof(architecture), "'sm_%s'", number);
+        for (int module = 0; module < TNRI_MODULES; module++) {
+            char path[1024];
+            (void)snprintf(path, sizeof(path), "%s/%s.report", KERNEL_REPORTS, tnri_module_names[module]);
+            char *report = whole_file(path);
+            const assembled found = look_at(report, architecture);
+            assert_int_equal(found.spills, 0);
+            kernels += found.kernels;
+            most = found.most > most ? found.most : most;
+            free(report);
+        }
+        print_message("%s: %d kernels, at most %d registers\n", architecture, kernels, most);
+        assert_int_equal(kernels, TNRI_KERNELS);
+    }
 }
 
 int main(void)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beside the program's own CUDA work, at the end of a process, and with several threads. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "scene.h"
 #include "tenure/tenure.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cuda.h>
@@ -62,22 +64,31 @@ static void expect_current(const own_driver *own, CUcontext expected)
     assert_ptr_equal(current, expected);
 }
 
-/* An engine, operations of each kind, a refused one, and its end; the context stays the program's. */
+/*
+ * An engine, operations of each kind, products by the library's kernel and by cuBLAS, where it is there, a refused one, and its end;
+ * the context stays the program's.
+ */
 static void compute_on(const own_driver *own, CUcontext context, tnr_domain *heap, tnr_cuda_lane *lane,
                        tnr_tensor *away)
 {
+    static const int64_t sides[] = {4, 33}; /* 33 cubed multiplications are worth cuBLAS */
+    tnr_cuda_engine_options options = TNR_CUDA_ENGINE_OPTIONS;
     tnr_engine *engine = NULL;
     tnr_tensor *made = NULL;
     tnr_tensor *matrix = NULL;
     tnr_view view = view_of(away);
-    OK(tnr_cuda_engine_create(heap, lane, NULL, &engine));
+    options.cublas = scene_blas();
+    OK(tnr_cuda_engine_create(heap, lane, &options, &engine));
     expect_current(own, context);
     OK(tnr_cast(engine, &view, TNR_F64, &made));
     expect_current(own, context);
-    OK(tnr_tensor_region(made, 2, SHAPE(30, 30), SHAPE(1, 30), 0, &view));
-    OK(tnr_matmul(engine, &view, &view, NULL, &matrix));
-    expect_current(own, context);
-    release(&matrix);
+    for (int at = 0; at < 2; at++) {
+        OK(tnr_tensor_region(made, 2, SHAPE(sides[at], sides[at]), SHAPE(1, sides[at]), 0, &view));
+        OK(tnr_matmul(engine, &view, &view, NULL, &matrix));
+        expect_current(own, context);
+        release(&matrix);
+        expect_current(own, context);
+    }
     view = view_of(away);
     EXPECT(TNR_ERR_UNSUPPORTED, tnr_exp(engine, &view, &matrix)); /* of integers */
     expect_current(own, context);
@@ -117,6 +128,7 @@ static void CU_05_program_state_untouched(void **state)
         OK(tnr_cuda_device_open(heap, &options, &opened));
         expect_current(&own, context);
         tnr_cuda_lane *lane = tnr_cuda_device_lane(opened, 0);
+        uint64_t computed = 0;
         for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
             tnr_domain *domain = NULL;
             tnr_tensor *away = NULL;
@@ -133,6 +145,7 @@ static void CU_05_program_state_untouched(void **state)
                 OK(tnr_cuda_upload(lane, &view, domain, &away));
                 expect_current(&own, context);
                 compute_on(&own, context, heap, lane, away);
+                computed++;
             }
             OK(tnr_tensor_release(&away));
             expect_current(&own, context);
@@ -140,6 +153,11 @@ static void CU_05_program_state_untouched(void **state)
             OK(tnr_domain_close(&domain));
             expect_current(&own, context);
         }
+        tnr_cuda_statistics counts;
+        OK(tnr_cuda_statistics_get(opened, &counts));
+        expect_current(&own, context);
+        assert_int_equal(counts.products + counts.blas_products, 2 * computed);
+        assert_true(scene_fake() == NULL || counts.blas_products == computed);
         OK(tnr_cuda_synchronize(opened));
         expect_current(&own, context);
         OK(tnr_cuda_device_close(&opened));
@@ -200,16 +218,37 @@ static void context_kept_by_the_program(void **state)
 
 /* ---- The end of a process ---------------------------------------------------------------------------------------------------- */
 
+/* Where the tensor, its domains and its device are released, and what the driver does meanwhile. */
+enum {
+    AT_EXIT,           /* in a handler of atexit */
+    AT_EXIT_UNLOADING, /* and every call of the driver says that it is being unloaded */
+    IN_DESTRUCTOR,     /* in the destructor of a library that was opened later */
+    IN_DESTRUCTOR_UNLOADING,
+    BEFORE_EXIT,            /* by the program itself; the handler finds nothing left */
+    BEFORE_EXIT_DESTRUCTOR, /* and so does the destructor */
+    NEVER,
+    LATE_MODES
+};
+
 static scene late;
 static tnr_tensor *late_tensor;
 static int late_mode;
+static int *late_ends; /* how often release_late came to its end, in memory that the child shares */
 
+/* Uses what is there, and releases it; of nothing it makes nothing. */
 static void release_late(void)
 {
-    if (late_mode == 1 && scene_fake() != NULL) {
-        scene_fake()->unloading = true;
+    const bool unloading = late_mode == AT_EXIT_UNLOADING || late_mode == IN_DESTRUCTOR_UNLOADING;
+    scene_fake()->unloading = unloading;
+    bool good = true;
+    if (late_tensor != NULL) {
+        tnr_view view;
+        tnr_tensor *host = NULL;
+        good = tnr_tensor_view(late_tensor, &view) == TNR_OK;
+        good = good && (tnr_cuda_download(late.lane[0], &view, late.heap, &host) == TNR_OK) == !unloading;
+        good = tnr_tensor_release(&host) == TNR_OK && good;
     }
-    bool good = tnr_tensor_release(&late_tensor) == TNR_OK;
+    good = tnr_tensor_release(&late_tensor) == TNR_OK && good;
     for (int memory = 0; memory < TNR_CUDA_MEMORY_END; memory++) {
         good = tnr_domain_close(&late.domain[memory]) == TNR_OK && good;
     }
@@ -217,6 +256,7 @@ static void release_late(void)
     if (!good) {
         _exit(3);
     }
+    ++*late_ends;
 }
 
 static void leave_late(void *context)
@@ -224,21 +264,42 @@ static void leave_late(void *context)
     (void)context;
     scene_begin(&late, 1, NULL);
     late_tensor = scene_on_device(&late, TNR_CUDA_POOL, 3000, 1);
-    if (late_mode < 2) {
+    if (late_mode == BEFORE_EXIT || late_mode == BEFORE_EXIT_DESTRUCTOR) {
+        release_late();
+    }
+    if (late_mode == AT_EXIT || late_mode == AT_EXIT_UNLOADING || late_mode == BEFORE_EXIT) {
         (void)atexit(release_late);
+    } else if (late_mode != NEVER) {
+        void *library = dlopen(LATE_LIBRARY_PATH, RTLD_NOW | RTLD_LOCAL);
+        void (*in_destructor)(void (*)(void));
+        assert_non_null(library);
+        void *found = dlsym(library, "late_library_at_end");
+        assert_non_null(found);
+        memcpy(&in_destructor, &found, sizeof(found));
+        in_destructor(release_late);
     }
 }
 
-/* CU-04: released in an atexit handler, with the driver there, unloading, or nothing released at all: exit 0, no word. */
+/*
+ * CU-04: what is in static storage is used and released in an atexit handler or in a library's destructor, with the driver there or
+ * unloading, after the program has released it itself, or never: exit 0, no word.
+ */
 static void CU_04_exit_is_quiet(void **state)
 {
     (void)state;
     NEEDS_FAKE();
-    for (late_mode = 0; late_mode < 3; late_mode++) {
+    late_ends = mmap(NULL, sizeof(*late_ends), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(late_ends, MAP_FAILED);
+    for (late_mode = 0; late_mode < LATE_MODES; late_mode++) {
         char said[64];
+        *late_ends = 0;
         assert_int_equal(scene_in_child(leave_late, NULL, said, sizeof(said)), 0);
         assert_string_equal(said, "");
+        assert_int_equal(*late_ends, late_mode == NEVER                                                ? 0
+                                     : late_mode == BEFORE_EXIT || late_mode == BEFORE_EXIT_DESTRUCTOR ? 2
+                                                                                                       : 1);
     }
+    assert_int_equal(munmap(late_ends, sizeof(*late_ends)), 0);
 }
 
 /* ---- Lanes after their device ------------------------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 
 enum { SEEDS = 60, MANY = 6000 };
 
-#define EACH_SEED(seed) for (uint64_t seed = 1; seed <= (scene_fake() != NULL ? SEEDS : 2); seed++)
+#define EACH_SEED(seed) for (uint64_t seed = 1; seed <= scene_seeds(SEEDS); seed++)
 
 /* Rule 1: one owner frees, exactly once; descriptors never do. */
 static void rule_01_one_owner_frees_once(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks: 1 2 3
+ * transports: tcp
  * Tensors of tenure::cuda's domains between ranks, on the fake driver: they travel by their domains' own copies, in pieces, and no device
  * address reaches MPI: the fake's fault the host that touches one. Both ends strided; host to device and back again. */
 #include "ranks.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks: 1 2 3
+ * transports: tcp
  * Every call of tenure::mpi that copies, with tensors of every kind of a device's memory at both ends, on the fake driver: what comes out
  * is what the same call gives in heap memory. By default MPI sees no address of a device (CU-02); where it says that it takes them it gets
  * those of plain memory, dense, and no others; and the off switches win. */
