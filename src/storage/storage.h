@@ -134,7 +134,7 @@ typedef enum tnri_aliasing {
 typedef enum tnri_carries {
     TNRI_CARRIES_NOTHING,
     TNRI_CARRIES_LEASE, /* and a mapping where its domain maps */
-    TNRI_CARRIES_WHOLE  /* a lease of all of it, for this operand's reading or writing alone, of memory without mappings */
+    TNRI_CARRIES_WHOLE /* a lease of all of it, for this operand's reading or writing alone, of memory without mappings */
 } tnri_carries;
 
 /* One operand while an operation runs. The caller sets view and write; access fills the rest. */
@@ -146,14 +146,14 @@ typedef struct tnri_operand {
         tnr_tensor *root;
         void *host;
         uint64_t split;
-        uint64_t parts;      /* of the split: leased for writing */
-        uint64_t read_parts; /* and for reading */
+        uint64_t parts;       /* of the split: leased for writing */
+        uint64_t read_parts;  /* and for reading */
         tnri_carries carries; /* for all operands of its root */
-        bool writes;         /* the lease is a write lease */
-        int carrier;         /* first operand of the same root, which carries for it */
-        int next;            /* next operand of the same root; -1: the last */
-        int sorted;          /* room for sorting (same_root.c) */
-        int64_t count;       /* elements of the view */
+        bool writes;          /* the lease is a write lease */
+        int carrier;          /* first operand of the same root, which carries for it */
+        int next;             /* next operand of the same root; -1: the last */
+        int sorted;           /* room for sorting (same_root.c) */
+        int64_t count;        /* elements of the view */
     } held;
 } tnri_operand;
 
