@@ -461,7 +461,7 @@ program_answer program_run(uint64_t seed, int steps, const program_fault *fault)
     memset(&p, 0, sizeof(p));
     p.state = seed * 6364136223846793005U + 1442695040888963407U;
     tnr_cuda_options options = SCENE_SMALL;
-    options.nvrtc = seed % 3 == 0 ? "off" : NULL; /* with kernels and without */
+    options.nvrtc = seed % 3 == 0 && scene_fake() != NULL ? "off" : NULL; /* with kernels and without */
     scene_begin(&p.s, seed, &options);
     fake_cuda *fake = scene_fake();
     if (fake != NULL) {

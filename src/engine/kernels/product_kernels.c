@@ -6,7 +6,12 @@
 #include "fused.inl.h"
 #include "some.inl.h"
 
+#if TNRI_THREADS
 #include <assert.h>
+#define EXPECTED(condition) assert(condition)
+#else /* bounded: no stdio, which a failed assertion would want */
+#define EXPECTED(condition) ((void)0)
+#endif
 
 /* A register tile that fits the file of the widest vectors, with room for operands. */
 #if VECTOR_BYTES == 64

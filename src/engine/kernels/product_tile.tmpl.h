@@ -119,14 +119,14 @@ static inline ALWAYS_INLINE void NAME(low_tile)(fetch_ahead ahead, int64_t k, co
 
 static void NAME(tile)(int64_t k, const void *a, const void *b, const tnri_tile *tile, const tnri_finish *finish)
 {
-    assert(tile->m <= MR && tile->n <= NR);
+    EXPECTED(tile->m <= MR && tile->n <= NR);
     NAME(low_tile)(FETCH_B, k, a, MR * PARTS, b, TILE_COLUMNS, PARTS, tile, finish);
 }
 
 static void NAME(tile_in_place)(int64_t k, const void *a, int64_t a_column, const void *b, int64_t b_row,
                                 int64_t b_column, const tnri_tile *tile, const tnri_finish *finish)
 {
-    assert(tile->m <= MR && tile->n <= NR);
+    EXPECTED(tile->m <= MR && tile->n <= NR);
     NAME(low_tile)(FETCH_ROWS, k, a, a_column * PARTS, b, b_row * PARTS, b_column * PARTS, tile, finish);
 }
 

@@ -262,7 +262,7 @@ static inline ALWAYS_INLINE void NAME(outer_column)(bool add, int64_t reals, con
 /* Depth 1: each column of c by itself. Rows of a and c are neighbours, m >= STEP. */
 static void NAME(outer)(const tnri_gemm *g)
 {
-    assert(g->m >= STEP);
+    EXPECTED(g->m >= STEP);
     if (!g->finish.plain && !g->finish.add) {
         for (int64_t j = 0; j < g->n; ++j) {
             NAME(columns)(g, j, PARTS);
