@@ -50,7 +50,7 @@ static void map_between(operand *made, size_t bytes)
 static void free_operand(const operand *made) { assert_int_equal(munmap(made->map, made->map_bytes), 0); }
 
 #if defined(TNRI_SANITIZED)
-enum { PART = 6 }; /* of many rounds one in so many, where each access is checked */
+enum { PART = 4 }; /* of many rounds one in so many, where each access is checked */
 #else
 enum { PART = 1 };
 #endif
